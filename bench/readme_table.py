@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 COUNT = 40
 FIXED_PAUSE = "--shortest-wait 0.8 --longest-wait 0.8"
 WAYS = {"without drafts": f"--verifier off {FIXED_PAUSE}", "preemptive": f"--preemptive {FIXED_PAUSE}", "predgen": ""}
-METHODS = ["baseline", "preemptive", "greedy"]  # of the same columns
+METHODS = ["baseline", "preemptive", "ngram"]  # of the same columns
 
 
 def spoken(predgen, texts, folder):

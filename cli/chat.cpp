@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "cli/chat_view.h"
 #include "cli/command.h"
@@ -59,26 +60,24 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
   if (stdout_is_sound && options.json) {
     throw UserError("--json and --audio-out - both want stdout: use --audio-out FILE.wav");
   }
-  Conversation conversation(options.conversation, stop);
-  Session& session = conversation.session();
-
+  SystemClock clock(stop);
+  auto checkpoint = open_checkpoint(options.conversation.model.model);
   const int screen = stdout_is_sound ? STDERR_FILENO : STDOUT_FILENO;
   if (options.transcripts.empty() && !options.json &&
       RawTerminal::is_possible(STDIN_FILENO, screen)) {
-    run_typed_turns({session, conversation.engine(), conversation.tokenizer(), conversation.clock(),
-                     conversation.speaker()},
-                    STDIN_FILENO, screen, stop);
-    conversation.drain();
+    run_typed_turns(options.conversation, std::move(checkpoint), clock, STDIN_FILENO, screen, stop);
     return;
   }
+  Conversation conversation(options.conversation, std::move(checkpoint), clock, stop);
   ChatView view(options.json ? ChatView::Format::kJson : ChatView::Format::kText,
                 options.transcripts.empty(), stdout_is_sound ? stderr : stdout);
-  const auto source = make_source(options.transcripts, conversation.clock(), stop);
+  const auto source = make_source(options.transcripts, clock, stop);
   QueuedTurns turns(*source);
   int64_t num_turns = 0, num_failed = 0;
   while (true) {
     view.begin_turn();
-    const std::optional<TurnResult> result = session.run_turn(turns, view.observer(), stop);
+    const std::optional<TurnResult> result =
+        conversation.session().run_turn(turns, view.observer(), stop);
     if (!result) break;
     view.end_turn(*result);
     ++num_turns;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <utility>
 
 #include "cli/terminal/key_decoder.h"
@@ -63,15 +64,22 @@ void ChatScreen::read_keys() {
       update([&](TypedChat& chat) { chat.leave(); });
       return;
     }
-    for (const Key& key : decoder.push({buffer, static_cast<size_t>(count)})) {
-      const Lock lock(mutex_);
-      if (key.kind == Key::Kind::kSuspend) {
-        terminal_.write(chat_.draw_end(terminal_.size()));
-        terminal_.suspend();
-      }
-      chat_.press(key);
-    }
+    for (const Key& key : decoder.push({buffer, static_cast<size_t>(count)})) press(key);
     update([](TypedChat&) {});
+  }
+}
+
+void ChatScreen::press(const Key& key) {
+  const Lock lock(mutex_);
+  if (key.kind == Key::Kind::kSuspend) {
+    terminal_.write(chat_.draw_end(terminal_.size()));
+    terminal_.suspend();
+  }
+  chat_.press(key);
+  if (chat_.is_leaving() && chat_.is_loading()) {
+    terminal_.write(chat_.draw_end(terminal_.size()));
+    terminal_.give_back();
+    std::_Exit(0);
   }
 }
 

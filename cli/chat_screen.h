@@ -16,9 +16,9 @@
 
 namespace predgen::cli {
 
-/// A chat at a terminal that keeps reading keys and redrawing while the model works: its own thread
-/// reads the keys. See TypedChat for what the functions of the same names do. Any thread may call
-/// them, the source's by the one that runs the turns:
+/// A chat at a terminal that keeps reading keys and redrawing while the model loads and works: its
+/// own thread reads the keys. See TypedChat for what the functions of the same names do. Any thread
+/// may call them, the source's by the one that runs the turns:
 ///
 ///   while (true) {
 ///     const std::stop_token stop = screen.begin_turn();
@@ -29,8 +29,9 @@ namespace predgen::cli {
 class ChatScreen {
  public:
   /// RawTerminal::is_possible() must hold. `clock` outlives this. `has_sound` tells whether the
-  /// draft's first sentence can be played at once; the thread that reads the keys calls it. A stop
-  /// counts as the user leaving.
+  /// draft's first sentence can be played at once; the thread that reads the keys calls it, after
+  /// mark_first_sentence(). A stop counts as the user leaving. A key that leaves before the
+  /// first begin_turn() ends the process (0), as loading a model cannot be stopped.
   ChatScreen(int in, int out, const Clock& clock, ChatChoices choices,
              std::function<bool()> has_sound, std::stop_token stop);
   /// Clears the line and puts the terminal back.
@@ -49,6 +50,7 @@ class ChatScreen {
 
  private:
   void read_keys();
+  void press(const Key& key);
   /// Runs `change` with the mutex held and redraws.
   void update(const std::function<void(TypedChat& chat)>& change);
   void draw_locked() REQUIRES(mutex_);

@@ -37,11 +37,11 @@ std::unique_ptr<AudioSink> make_sink(const ConversationOptions& options, int rat
 
 }  // namespace
 
-Conversation::Conversation(const ConversationOptions& options, const std::stop_token& stop,
-                           PlayedSound* played, bool tells_ends)
-    : checkpoint_(open_checkpoint(options.model.model)),
-      tokenizer_(load_tokenizer(checkpoint_->read_tokenizer(options.chat_template))),
-      clock_(stop) {
+Conversation::Conversation(const ConversationOptions& options,
+                           std::unique_ptr<const Checkpoint> checkpoint, SystemClock& clock,
+                           const std::stop_token& stop, PlayedSound* played, bool tells_ends)
+    : checkpoint_(std::move(checkpoint)),
+      tokenizer_(load_tokenizer(checkpoint_->read_tokenizer(options.chat_template))) {
   std::unique_ptr<const Checkpoint> draft_checkpoint;
   if (!options.draft_model.empty()) {
     draft_checkpoint = open_checkpoint(options.draft_model);
@@ -76,13 +76,13 @@ Conversation::Conversation(const ConversationOptions& options, const std::stop_t
     };
   }
   std::unique_ptr<Speaker> speaker =
-      make_speaker(clock_,
+      make_speaker(clock,
                    {.voice = synthesizer_.get(),
                     .sink = sink_.get(),
                     .ahead = voice_ ? voice_->ahead_buffer() : AheadBuffer{}},
                    stop);
   speaker_ = speaker.get();
-  session_.emplace(config, *engine_, *tokenizer_, std::move(speaker), clock_);
+  session_.emplace(config, *engine_, *tokenizer_, std::move(speaker), clock);
   session_->set_history({});
 }
 

@@ -44,16 +44,17 @@ struct ConversationOptions {
 /// LibTorch's inference mode.
 class Conversation {
  public:
-  /// UserError for whatever cannot be. After a stop all waits throw Interrupted. `played`: begins
-  /// if a loudspeaker plays the answers, and outlives this; null: nobody asks. `tells_ends`:
-  /// TurnObserver::on_end_by_words is asked for.
-  Conversation(const ConversationOptions& options, const std::stop_token& stop,
-               PlayedSound* played = nullptr, bool tells_ends = false);
+  /// `checkpoint`: of options.model. The clock outlives this. UserError for whatever cannot be.
+  /// After a stop all waits throw Interrupted. `played`: begins if a loudspeaker plays the answers,
+  /// and outlives this; null: nobody asks. `tells_ends`: TurnObserver::on_end_by_words is asked
+  /// for.
+  Conversation(const ConversationOptions& options, std::unique_ptr<const Checkpoint> checkpoint,
+               SystemClock& clock, const std::stop_token& stop, PlayedSound* played = nullptr,
+               bool tells_ends = false);
 
   Session& session() { return *session_; }
   Engine& engine() { return *engine_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
-  SystemClock& clock() { return clock_; }
   const Speaker& speaker() const { return *speaker_; }
   /// Null: there is no voice.
   AudioSink* sink() { return sink_.get(); }
@@ -65,7 +66,6 @@ class Conversation {
   std::unique_ptr<Tokenizer> tokenizer_;
   std::optional<Engine> engine_, draft_;
   std::optional<c10::StreamGuard> stream_;
-  SystemClock clock_;
   std::unique_ptr<const Voice> voice_;
   std::unique_ptr<SpeechSynthesizer> synthesizer_;
   std::unique_ptr<AudioSink> sink_;

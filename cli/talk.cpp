@@ -48,7 +48,7 @@ struct TalkOptions {
   int input_rate = 16000;
   std::string end_by = "sound+words";
   double shortest_wait = EndWaits().shortest_ms / 1e3, longest_wait = EndWaits().longest_ms / 1e3;
-  bool is_eager = false, has_headphones = false, preempts = false, json = false;
+  bool is_eager = false, has_headphones = false, json = false;
 };
 
 EndOfTurn make_end_of_turn(const TalkOptions& options) {
@@ -66,7 +66,8 @@ EndOfTurn make_end_of_turn(const TalkOptions& options) {
           .by_sound = options.end_by.starts_with("sound"),
           // Told by the pass that verifies a draft.
           .by_words = options.end_by.ends_with("words") &&
-                      options.conversation.session.verifier != "off" && !options.preempts};
+                      options.conversation.session.verifier != "off" &&
+                      !options.conversation.session.preempts};
 }
 
 void talk(const TalkOptions& options, const std::stop_token& stop) {
@@ -86,11 +87,11 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   if (!options.record.empty()) recording = next_recording(options.record);
   const MakeRecogniser make_recogniser = recognisers_named(options.recogniser, options.language);
   PlayedSound played;
-  Conversation conversation(options.conversation, stop, &played, end.by_words);
+  Conversation conversation(options.conversation, open_checkpoint(options.conversation.model.model),
+                            clock, stop, &played, end.by_words);
   Session& session = conversation.session();
-  if (options.preempts) session.set_work(InputTimeWork::kPreempt);
   std::unique_ptr<AudioSource> audio =
-      make_audio_source(options.input, options.input_rate, conversation.clock(), stop);
+      make_audio_source(options.input, options.input_rate, clock, stop);
   auto while_speaking = WhileSpeaking::kInterrupts;
   // Standard input may be a microphone of another program, and standard output its loudspeaker.
   const bool hears_room = (has_microphone || options.input == "-") && !options.has_headphones;
@@ -108,9 +109,10 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
                     {.end = end,
                      .while_speaking = while_speaking,
                      .rules = {.language = language_heard(options.recogniser, options.language)},
-                     .tells_pauses = options.preempts || session.config().turn.waits_for_pauses,
+                     .tells_pauses = options.conversation.session.preempts ||
+                                     session.config().turn.waits_for_pauses,
                      .answers = conversation.sink()},
-                    conversation.clock(), stop);
+                    clock, stop);
   TurnObserver observer = view.observer();
   observer.on_draft = [&, show = observer.on_draft](const std::string& draft, size_t accepted) {
     turns.note_draft();
@@ -131,7 +133,7 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
       view.end_turn(*result, turns.times());
       num_failed += result->error.has_value();
       if (result->metrics.audio_latency &&
-          !wait_until_heard(conversation.speaker(), conversation.clock(), leaves)) {
+          !wait_until_heard(conversation.speaker(), clock, leaves)) {
         spdlog::warn("the rest of the answer is not played: is the loudspeaker still there?");
       }
     } catch (const Interrupted&) {
@@ -209,7 +211,7 @@ void add_talk(CLI::App& app, const std::stop_token& stop) {
       ->check(CLI::IsMember({"sound+words", "sound", "words", "pause"}))
       ->capture_default_str();
   command
-      ->add_flag("--preemptive", options->preempts,
+      ->add_flag("--preemptive", options->conversation.session.preempts,
                  "No drafts: a whole answer is begun when you pause for 0.2 s, and lost if you go "
                  "on (for comparison: LiveKit's way)")
       ->excludes("--verifier")

@@ -9,8 +9,16 @@
 
 namespace predgen::cli {
 
+namespace {
+
+constexpr const char* kLoading = "the model is loading";
+
+}  // namespace
+
 TypedChat::TypedChat(TypedLineSource& source, ChatChoices choices)
-    : source_(source), choices_(std::move(choices)) {}
+    : source_(source), choices_(std::move(choices)) {
+  picture_.notice = kLoading;
+}
 
 void TypedChat::press(const Key& key) {
   if (leaving_) return;
@@ -35,7 +43,7 @@ void TypedChat::leave() {
 }
 
 void TypedChat::after_edit() {
-  if (std::exchange(waiting_, false)) picture_.notice.clear();
+  if (std::exchange(waiting_, false)) picture_.notice = loading_ ? kLoading : "";
   const std::string& line = editor_.text();
   if (is_blank(line) || is_command(line)) {
     forget_draft();
@@ -51,7 +59,7 @@ void TypedChat::cancel() {
   if (!editor_.text().empty()) {
     editor_.clear();
     after_edit();
-  } else if (busy_ && turn_.request_stop()) {
+  } else if (!loading_ && busy_ && turn_.request_stop()) {
     picture_.notice = "stopping";
   } else if (busy_ || cancelled_) {
     leave();
@@ -61,13 +69,17 @@ void TypedChat::cancel() {
   }
 }
 
+void TypedChat::wait(const std::string& what) {
+  waiting_ = true;
+  picture_.notice = what + (loading_ ? " when the model is loaded" : " when this turn is over");
+}
+
 void TypedChat::send() {
   if (is_blank(editor_.text())) return;
   if (is_command(editor_.text())) {
     run_command(editor_.text());
   } else if (busy_) {
-    waiting_ = true;
-    picture_.notice = "sent when this turn is over";
+    wait("sent");
   } else {
     busy_ = true;
     forget_draft();
@@ -88,8 +100,7 @@ void TypedChat::run_command(const std::string& line) {
   }
   const bool is_for_model = command && reply.empty() && command->kind != ChatCommand::Kind::kQuit;
   if (is_for_model && busy_) {
-    waiting_ = true;
-    picture_.notice = "carried out when this turn is over";
+    wait("carried out");
     return;
   }
   scroll_sent(editor_.send());
@@ -113,7 +124,7 @@ void TypedChat::forget_draft() {
 }
 
 std::stop_token TypedChat::begin_turn() {
-  busy_ = false;
+  loading_ = busy_ = false;
   turn_ = std::stop_source();
   picture_.notice.clear();
   if (leaving_) turn_.request_stop();

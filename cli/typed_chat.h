@@ -16,9 +16,10 @@ namespace predgen::cli {
 /// A chat on a terminal, without the terminal: keys and the model's news go in, bytes to write and
 /// transcripts come out. Used by one thread at a time.
 ///
-/// A line sent during a turn waits for the turn's end; editing the line takes it back. Ctrl-C
-/// empties the line; on an empty line it stops the turn in progress, or else leaves when it is
-/// pressed twice.
+/// It begins while the model is loading. A line sent then, or during a turn, waits until
+/// that is over; editing the line takes it back. Ctrl-C empties the line; on an empty line it stops
+/// the turn in progress, or leaves: at once while the model is loading, else when it is pressed
+/// twice.
 class TypedChat {
  public:
   /// Tells `source` what is typed; it outlives this.
@@ -28,6 +29,8 @@ class TypedChat {
   /// No more turns: the source is closed, the turn in progress asked to stop.
   void leave();
   bool is_leaving() const { return leaving_; }
+  /// Until the first begin_turn().
+  bool is_loading() const { return loading_; }
 
   /// The model's side waits for the next line from here on. The token asks this turn to stop.
   std::stop_token begin_turn();
@@ -58,6 +61,7 @@ class TypedChat {
   void send();
   void run_command(const std::string& line);
   void cancel();
+  void wait(const std::string& what);
   void after_edit();
   void forget_draft();
   void show_marks();
@@ -72,6 +76,7 @@ class TypedChat {
   std::string scrolled_;    // not yet drawn
   std::string sentence_;    // the draft's first one; empty: incomplete
   bool has_sound_ = false;  // that sentence
+  bool loading_ = true;
   bool busy_ = true;        // nobody waits for a line
   bool waiting_ = false;    // the line is sent when somebody waits
   bool cancelled_ = false;  // Ctrl-C on an empty line was the last key

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -62,14 +63,13 @@ class LogOnScreen {
 
 class TypedTurns {
  public:
-  TypedTurns(const TypedParts& typed, int in, int out, const std::stop_token& stop)
-      : typed_(typed),
-        session_(typed.session),
-        end_(stop),
-        screen_(
-            in, out, typed.clock, {verifier_choices(), generator_names()},
-            [&speaker = typed.speaker] { return speaker.is_ready_ahead(); }, stop),
-        log_(screen_) {}
+  TypedTurns(Conversation& conversation, ChatScreen& screen, SystemClock& clock,
+             const std::stop_token& stop)
+      : conversation_(conversation),
+        session_(conversation.session()),
+        screen_(screen),
+        clock_(clock),
+        end_(stop) {}
 
   void run() {
     do {
@@ -163,8 +163,8 @@ class TypedTurns {
   void use_decoder(const std::string& name) {
     SessionConfig config = session_.config();
     config.generator.name = name;
-    if (config.wants_prices(typed_.engine.model()) && !config.generator.prices.is_known())
-      measure_prices(config.generator, typed_.engine);
+    if (config.wants_prices(conversation_.engine().model()) && !config.generator.prices.is_known())
+      measure_prices(config.generator, conversation_.engine());
     session_.set_generator(config.generator);
   }
 
@@ -193,11 +193,10 @@ class TypedTurns {
     config.generator.sources.clear();
     config.generator.uses_masks = false;
     config.first_turn = last_->number;  // the same draws
-    Session cascade(config, typed_.engine, typed_.tokenizer, std::make_unique<SilentSpeaker>(),
-                    typed_.clock);
+    Session cascade(config, conversation_.engine(), conversation_.tokenizer(),
+                    std::make_unique<SilentSpeaker>(), clock_);
     cascade.set_history(before_);
-    ScheduledSource source(
-        {{.text = last_->prompt_text, .time = typed_.clock.now(), .is_final = true}});
+    ScheduledSource source({{.text = last_->prompt_text, .time = clock_.now(), .is_final = true}});
     const std::optional<TurnResult> result = cascade.run_turn(source, {}, stop_);
     if (!result || result->error) {
       screen_.print_line("the comparison failed" + (result ? ": " + result->error->text : ""));
@@ -209,12 +208,12 @@ class TypedTurns {
                                                    : "the cascade's text: " + result->text);
   }
 
-  const TypedParts typed_;
+  Conversation& conversation_;
   Session& session_;
+  ChatScreen& screen_;
+  SystemClock& clock_;
   const std::stop_token end_;  // of the chat
-  ChatScreen screen_;
-  LogOnScreen log_;
-  std::stop_token stop_;  // of the turn
+  std::stop_token stop_;       // of the turn
   std::optional<TurnResult> last_;
   std::vector<Message> before_;  // the history without the last turn
   bool is_said_ = false;         // part of the current answer is on the screen
@@ -222,8 +221,19 @@ class TypedTurns {
 
 }  // namespace
 
-void run_typed_turns(const TypedParts& typed, int in, int out, const std::stop_token& stop) {
-  TypedTurns(typed, in, out, stop).run();
+void run_typed_turns(const ConversationOptions& options,
+                     std::unique_ptr<const Checkpoint> checkpoint, SystemClock& clock, int in,
+                     int out, const std::stop_token& stop) {
+  std::optional<Conversation> conversation;  // outlives the screen, which asks its speaker
+  {
+    ChatScreen screen(
+        in, out, clock, {verifier_choices(), generator_names()},
+        [&] { return conversation->speaker().is_ready_ahead(); }, stop);
+    const LogOnScreen log(screen);
+    conversation.emplace(options, std::move(checkpoint), clock, stop);
+    TypedTurns(*conversation, screen, clock, stop).run();
+  }
+  conversation->drain();
 }
 
 }  // namespace predgen::cli

@@ -1,26 +1,20 @@
 #pragma once
 
+#include <memory>
 #include <stop_token>
 
+#include "cli/conversation.h"
 #include "core/clock.h"
-#include "runtime/converse/session.h"
-#include "runtime/engine/engine.h"
-#include "runtime/speech/speaker.h"
-#include "text/tokenizer.h"
+#include "model/checkpoint/checkpoint.h"
 
 namespace predgen::cli {
 
-/// What a typed chat works with; all of it is borrowed.
-struct TypedParts {
-  Session& session;
-  Engine& engine;
-  const Tokenizer& tokenizer;
-  SystemClock& clock;
-  const Speaker& speaker;  // the session's
-};
-
-/// Turns and commands at a terminal (ChatScreen) until the user leaves. Log messages go to the
-/// screen meanwhile. A turn that fails is reported and forgotten. Interrupted after a stop.
-void run_typed_turns(const TypedParts& typed, int in, int out, const std::stop_token& stop);
+/// Turns and commands at a terminal (ChatScreen) until the user leaves; returns when all sound was
+/// played. The line can be typed while the conversation is being loaded. Log messages go to the
+/// screen meanwhile. A turn that fails is reported and forgotten. Interrupted after a stop;
+/// UserError as Conversation's constructor; the terminal is put back first.
+void run_typed_turns(const ConversationOptions& options,
+                     std::unique_ptr<const Checkpoint> checkpoint, SystemClock& clock, int in,
+                     int out, const std::stop_token& stop);
 
 }  // namespace predgen::cli

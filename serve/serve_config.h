@@ -38,7 +38,7 @@ struct RealtimeConfig {
   int64_t max_sessions = 16;
   std::string verifier = "greedy";  // one of verifier_choices()
   int64_t top_k = 3;
-  std::string preset = "plain";
+  std::string preset = "default";
   std::string system_prompt = "auto";  // for clients that give no instructions
   std::string recogniser{};            // of recognisers_named(); empty: sound is refused
   bool drafts_yield = true;            // to answers of others (Engine::yield_speculation)

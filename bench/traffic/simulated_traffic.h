@@ -23,7 +23,7 @@ struct TrafficConfig {
   double words_per_minute = 150;  // that are spoken, each heard at its end
   Drafting drafting = Drafting::kAutomatic;
   bool shares_passes = true;  // false: each request has passes of its own
-  std::string preset = "plain";
+  std::string preset = "default";
   int64_t max_new_tokens = 64;
   uint64_t seed = 0;
 };

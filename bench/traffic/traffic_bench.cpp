@@ -23,7 +23,7 @@ namespace predgen {
 namespace {
 
 struct Options {
-  std::string model, prompts, half = "all", preset = "plain";
+  std::string model, prompts, half = "all", preset = "default";
   std::vector<std::string> prices{"a5000", "rtx4090", "h100"};
   std::vector<int64_t> people{1, 2, 4, 8, 16};
   double parameters = 7.6e9, seconds_between = 6;

@@ -93,6 +93,8 @@ RawTerminal::~RawTerminal() {
   }
 }
 
+void RawTerminal::give_back() { put_back(); }
+
 void RawTerminal::suspend() {
   put_back();
   raise(SIGTSTP);  // takes effect before it returns, unlike kill()

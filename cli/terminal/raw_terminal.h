@@ -20,6 +20,9 @@ class RawTerminal {
   ~RawTerminal();
   RawTerminal(const RawTerminal&) = delete;
 
+  /// Puts the terminal back, for a process that ends by _Exit().
+  static void give_back();
+
   /// Gives the terminal back and stops the process, as Ctrl-Z does; returns when it resumes.
   void suspend();
 

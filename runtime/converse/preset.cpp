@@ -25,26 +25,31 @@ void Preset::apply_to(SessionConfig& config) const {
 
 const std::vector<Preset>& presets() {
   static const std::vector<Preset> all{
-      {.name = "plain", .help = "the last draft alone is verified and continued"},
+      {.name = "default",
+       .help = "the last draft is verified and continued; where it fails, its rest and the "
+               "conversation propose how to go on",
+       .sources = {"ngram"}},
       {.name = "paper",
-       .help = "plain, with 30 tokens at the first transcript and 10 at each later one, and "
-               "sentences that end at any . ? or ! (--system-prompt table3 is the paper's, too)",
+       .help =
+           "the last draft alone, with 30 tokens at the first transcript and 10 at each later "
+           "one, and sentences that end at any . ? or ! (--system-prompt table3 is the paper's, "
+           "too)",
        .first_round_tokens = 30,
        .later_round_tokens = 10,
        .split_mode = SplitMode::kPaper},
       {.name = "economy",
-       .help = "half the passes while you speak: a draft grows by 3 tokens at each transcript, and "
-               "earlier drafts are used again",
+       .help = "fewer passes while you speak: a draft grows by 3 tokens at each transcript, and "
+               "eight drafts are kept",
        .speculation = {.num_candidates = 8},
        .sources = {"ngram"},
        .first_round_tokens = 3,
        .later_round_tokens = 3},
       {.name = "eager",
-       .help = "earlier drafts are used again, and in idle time other answers are prepared",
+       .help = "default, and in idle time other answers are prepared",
        .speculation = kEager,
        .sources = {"ngram"}},
       {.name = "auto",
-       .help = "eager where wide passes are cheap, else plain; drafts wait until you pause while "
+       .help = "eager where wide passes are cheap, else default; drafts wait until you pause while "
                "that has been soon enough in this conversation",
        .speculation = only_if_cheap(kEager),
        .sources = {"ngram"},

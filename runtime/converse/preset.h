@@ -21,9 +21,10 @@ struct Preset {
   void apply_to(SessionConfig& config) const;
 };
 
-/// plain: one draft, until its first sentence is whole; paper: the same in the paper's rounds and
-/// with its sentences (arXiv 2506.15556, section 4); economy: fewer passes while the user speaks;
-/// eager: fewest after it; auto: by what passes cost and the conversation's pauses.
+/// default: one draft, until its first sentence is whole, with n-grams of the draft before it;
+/// paper: without them, in the paper's rounds and with its sentences (arXiv 2506.15556, section 4);
+/// economy: fewer passes while the user speaks; eager: fewest after it; auto: by what passes cost
+/// and the conversation's pauses.
 const std::vector<Preset>& presets();
 /// UserError for an unknown name.
 const Preset& find_preset(const std::string& name);

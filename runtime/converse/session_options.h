@@ -14,11 +14,12 @@ namespace predgen {
 struct SessionOptions {
   std::string verifier = "greedy";  // one of verifier_choices()
   int64_t top_k = 3, judged_sentences = 1;
+  bool preempts = false;                              // InputTimeWork::kPreempt instead of drafts
   std::string decoder = "ar";                         // one of generator_names()
   Engine* draft_model = nullptr;                      // null: none
   std::shared_ptr<const AnswerStore> past_answers{};  // to draft from; null: none
   std::shared_ptr<const EndReadout> end_readout{};    // SessionConfig
-  std::string preset = "plain";
+  std::string preset = "default";
   std::string system_prompt = "auto";  // as system_prompt_text() reads it
   bool has_voice = false;              // answers are spoken
   std::optional<SamplingConfig> sampling{};
@@ -29,8 +30,9 @@ struct SessionOptions {
 /// "off", and verifier_names().
 std::vector<std::string> verifier_choices();
 
-/// The configuration for `options`. Pass prices are measured on `engine` where they matter.
-/// UserError for a preset that does not exist.
+/// The configuration for `options`. Without drafts the preset's sources of drafts do not help to
+/// decode the answer either. Pass prices are measured on `engine` where they matter. UserError for
+/// a preset that does not exist.
 SessionConfig make_session_config(const SessionOptions& options, Engine& engine);
 
 }  // namespace predgen

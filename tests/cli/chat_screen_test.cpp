@@ -58,6 +58,19 @@ TEST(ChatScreen, CommandsAndTheEnd) {
   EXPECT_TRUE(stop.stop_requested());
 }
 
+TEST(ChatScreen, LeavingBeforeTheFirstTurnEndsTheProcess) {
+  PseudoTerminal pseudo(80, 24);
+  EXPECT_EXIT(
+      {
+        SystemClock clock{std::stop_token()};
+        ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kChoices, [] { return false; }, {});
+        pseudo.type("\x04");
+        while (true) clock.sleep_until(clock.now() + Seconds(1));  // a model is loading
+      },
+      testing::ExitedWithCode(0), "");
+  EXPECT_TRUE(pseudo.is_as_before());
+}
+
 TEST(ChatScreen, NewSizeIsDrawn) {
   PseudoTerminal pseudo(80, 24);
   SystemClock clock{std::stop_token()};

@@ -104,6 +104,27 @@ TEST_F(TypedChatTest, LineTypedAheadWaitsForTheTurn) {
   EXPECT_EQ(next()->text, "two");
 }
 
+TEST_F(TypedChatTest, LineIsTypedWhileTheModelLoads) {
+  EXPECT_TRUE(chat_.is_loading());
+  EXPECT_THAT(screen(), ElementsAre("> ", "the model is loading"));
+  type("one");
+  press(Kind::kEnter);
+  EXPECT_THAT(screen(), ElementsAre("> one", "sent when the model is loaded"));
+  EXPECT_FALSE(source_.latest(clock_.now()));
+  chat_.begin_turn();
+  EXPECT_FALSE(chat_.is_loading());
+  EXPECT_THAT(screen(), ElementsAre("> one", "> "));
+  EXPECT_TRUE(next()->is_final);
+}
+
+TEST_F(TypedChatTest, CtrlCLeavesAtOnceWhileTheModelLoads) {
+  type("one");
+  press(Kind::kCancel);
+  EXPECT_FALSE(chat_.is_leaving());
+  press(Kind::kCancel);
+  EXPECT_TRUE(chat_.is_leaving());
+}
+
 TEST_F(TypedChatTest, EditingTakesAWaitingLineBack) {
   chat_.begin_turn();
   type("one");

@@ -125,6 +125,27 @@ def main(scratch):
     failing.type("/quit\r")
     check(failing.end()[0] == 0, "a turn that fails is not the end")
 
+    answers_pipe = scratch / "answers.jsonl"  # nothing loads before somebody writes into it
+    os.mkfifo(answers_pipe)
+    loading = Chat(*model, "--past-answers", answers_pipe)
+    loading.wait_for("the model is loading")
+    loading.type(WORDS[0] + "\r")
+    loading.wait_for("sent when the model is loaded")
+    answers_pipe.write_text('{"conversation": [{"role": "assistant", "content": "' + WORDS[1] + '"}]}\n')
+    drawn = words_of(loading.wait_for(r"\[first sentence [^\n]*\]"))
+    check(answers[0] in drawn.replace("\n", ""), f"what was typed while it loaded is answered: {drawn!r}")
+    loading.type("\x04")
+    check(loading.end()[0] == 0, "it leaves")
+
+    for keys in ("\x03", "half\x03\x04", "/quit\r"):
+        loading = Chat(*model, "--past-answers", answers_pipe)
+        loading.wait_for("the model is loading")
+        loading.type(keys)
+        check(loading.end() == (0, ""), f"{keys!r} leaves while it loads")
+
+    missing = Chat(*model, "--tts", "piper", "--voice", scratch / "no-such-voice")
+    check(missing.end()[0] == 2, "what cannot be loaded ends it")
+
     killed = Chat(*model)
     killed.wait_for("/help")
     killed.process.send_signal(signal.SIGTERM)

@@ -41,7 +41,8 @@ inline std::pair<std::string, size_t> read_history(const FakeTokenizer& tokenize
 struct TalkSetup {
   InputTimeWork work = InputTimeWork::kSpeculate;
   SplitMode split_mode = SplitMode::kPaper;
-  std::string decoder = "ar", verifier = "greedy", preset = "plain", system_prompt = "";
+  std::string decoder = "ar", verifier = "greedy", system_prompt = "";
+  std::string preset = "";  // none: of a turn's drafts the last one is used, and nothing else
   std::optional<SamplingConfig> sampling{};
   std::function<std::string(const std::string& user)> answer = [](const std::string&) {
     return "Yes I can. Go on!";
@@ -90,7 +91,7 @@ struct Stage {
         .sampling = setup.sampling,
         .system_prompt = setup.system_prompt,
         .max_context = setup.context_length};
-    find_preset(setup.preset).apply_to(config);
+    if (!setup.preset.empty()) find_preset(setup.preset).apply_to(config);
     if (setup.speculation) config.speculation = *setup.speculation;
     if (setup.draft_model) {
       config.generator.sources.push_back("model");

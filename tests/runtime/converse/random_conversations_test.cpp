@@ -60,7 +60,7 @@ class RandomConversations : public testing::TestWithParam<Variant> {
   std::vector<Turn> talk(uint64_t person, Engine& engine, BatonClock& clock) {
     Random random(1, "person", person);
     const TalkSetup setup{.decoder = person % 2 == 0 ? "ar" : "jacobi",
-                          .preset = person < 3 ? "plain" : "eager",
+                          .preset = person < 3 ? "default" : "eager",
                           .context_length = 500};
     Session session(Stage::session_config(setup), engine, tokenizer,
                     std::make_unique<SilentSpeaker>(), clock);

@@ -77,8 +77,8 @@ TEST(SessionPauses, OtherAnswersAreMadeWhereTheirTokensAreCheap) {
   };
   const std::vector<double> cheap{1.0, 1.05}, dear{1.0, 1.5};
   EXPECT_EQ(drafted_tokens("auto", cheap), drafted_tokens("eager", cheap));
-  EXPECT_EQ(drafted_tokens("auto", dear), drafted_tokens("plain", dear));
-  EXPECT_LT(drafted_tokens("plain", dear), drafted_tokens("eager", dear));
+  EXPECT_EQ(drafted_tokens("auto", dear), drafted_tokens("default", dear));
+  EXPECT_LT(drafted_tokens("default", dear), drafted_tokens("eager", dear));
 }
 
 }  // namespace

@@ -131,15 +131,16 @@ TEST(Session, PresetsChangeTheWorkAndNotTheText) {
     EXPECT_EQ(result.text, "Yes I can. Go on!") << preset;
     return result.metrics;
   };
-  const TurnMetrics plain = run("plain"), economy = run("economy"), eager = run("eager");
-  EXPECT_EQ(plain.nfe_to_first_sentence, 4);
+  const TurnMetrics usual = run("default"), economy = run("economy"), eager = run("eager");
+  EXPECT_EQ(run("").nfe_to_first_sentence, 4);
+  EXPECT_EQ(usual.nfe_to_first_sentence, 2);  // the rest of the draft that failed
   EXPECT_EQ(eager.nfe_to_first_sentence, 1);
   EXPECT_TRUE(eager.first_sentence_kept);
   EXPECT_LT(economy.nfe_to_first_sentence, 4);
-  EXPECT_LE(economy.speculative_nfe, plain.speculative_nfe);
-  EXPECT_GT(eager.spec_tokens_drafted, plain.spec_tokens_drafted);  // branches
+  EXPECT_LE(economy.speculative_nfe, usual.speculative_nfe);
+  EXPECT_GT(eager.spec_tokens_drafted, usual.spec_tokens_drafted);  // branches
   expect_user_error([] { find_preset("lavish"); },
-                    {"lavish", "plain, paper, economy, eager, auto"});
+                    {"lavish", "default, paper, economy, eager, auto"});
 }
 
 TEST(Session, OtherAnswersAreVerifiedWhereTheirTokensAreCheap) {
@@ -200,8 +201,8 @@ TEST(Session, SampledTextIsThatOfPlainSampling) {
       }
       return text;
     };
-    const std::string plain = run(InputTimeWork::kCascade, "ar", "plain");
-    EXPECT_EQ(run(InputTimeWork::kSpeculate, "ar", "plain"), plain) << seed;
+    const std::string plain = run(InputTimeWork::kCascade, "ar", "default");
+    EXPECT_EQ(run(InputTimeWork::kSpeculate, "ar", "default"), plain) << seed;
     EXPECT_EQ(run(InputTimeWork::kSpeculate, "ar", "eager"), plain) << seed;
     EXPECT_EQ(run(InputTimeWork::kSpeculate, "ar", "auto"), plain) << seed;
     EXPECT_EQ(run(InputTimeWork::kSpeculate, "jacobi", "eager"), plain) << seed;
@@ -283,7 +284,7 @@ TEST(Session, DraftsGrowByRoundsLikeThePapers) {
 
 /// The texts are those of any other budget; what is drafted is no more, whatever the preset.
 TEST(Session, ATurnsDraftsHaveABudget) {
-  for (const char* preset : {"plain", "eager"}) {
+  for (const char* preset : {"default", "eager"}) {
     for (const int64_t budget : {0, 1, 5, 15}) {
       Stage stage({.preset = preset, .next = hashed_word, .turn_draft_tokens = budget}),
           plain({.work = InputTimeWork::kCascade, .next = hashed_word});

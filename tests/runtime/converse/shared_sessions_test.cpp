@@ -17,7 +17,7 @@ struct Answers {
 Answers talk(uint64_t number, Engine& engine, const Tokenizer& tokenizer) {
   VirtualClock clock(VirtualClock::Computation::kCostTable);
   const TalkSetup setup{.decoder = number % 2 == 0 ? "ar" : "jacobi",
-                        .preset = number < 2 ? "plain" : "eager"};
+                        .preset = number < 2 ? "default" : "eager"};
   Session session(Stage::session_config(setup), engine, tokenizer,
                   std::make_unique<FakeSpeaker>(clock), clock);
   Answers answers;

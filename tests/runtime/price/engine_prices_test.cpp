@@ -30,16 +30,16 @@ TEST(MeasurePrices, HasEveryWidthAndFitsTheModel) {
     for (int64_t num_tokens = 1; num_tokens <= 7; ++num_tokens) {
       EXPECT_NEAR(prices.of(num_tokens).count(), 0.001 * static_cast<double>(num_tokens), 1e-9);
     }
-    // Widths 0, 1, 3 and 6, twice in each of five rounds.
-    EXPECT_EQ(timed.model.num_passes, 4 * 2 * 5);
+    // The context, then widths 0, 1, 3 and 6, twice in each of five rounds.
+    EXPECT_EQ(timed.model.num_passes, 1 + 4 * 2 * 5);
     expect_user_error([&] { measure_prices(timed.engine, positions); }, {"draft width", "context"});
   }
 }
 
-TEST(MeasurePrices, TakesOneRoundWherePassesAreLong) {
+TEST(MeasurePrices, TakesOnePassOfEachWidthWherePassesAreLong) {
   Timed timed(0.1, 4096);
   EXPECT_NEAR(measure_prices(timed.engine, 6, timed.clock).of(7).count(), 0.7, 1e-9);
-  EXPECT_EQ(timed.model.num_passes, 4 * 2);
+  EXPECT_EQ(timed.model.num_passes, 1 + 4 + 1);  // the narrowest, 0.1 s, is repeated
 }
 
 TEST(ChargePasses, CountsEveryPassByTheClock) {
