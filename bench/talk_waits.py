@@ -1,17 +1,18 @@
-"""How long a person waits for the first sound of an answer in `predgen talk`: a voice reads prompts, each a recording
-of its own, which run through the whole chain of real parts in real time.
+"""How long a person waits for the first sound of an answer in `predgen talk`: recordings, each of one prompt, run
+through the whole chain of real parts in real time.
 
 usage: talk_waits.py PREDGEN PROMPTS [--count N] [--pause SECONDS] [--voice VOICE] [--record FILE] [NAME=OPTIONS ..]
 
-  PROMPTS       JSON lines with "text"; N of them, evenly spread (60)
+  PROMPTS       JSON lines with "text", which a voice reads, or a folder of WAV files that people spoke, with the
+                words of FILE.wav in FILE.txt where they are known; N of them, evenly spread (60)
   SECONDS       each is read in two parts, cut between two random words, with this much silence between them; only
                 prompts of six or more words
   VOICE         the voice that reads: a Piper voice's folder (joe in the models folder), or hibari, which also answers
   FILE          gets what was heard and when, in the first way, for `predgen eval` with turns.kind: recorded_asr
   NAME=OPTIONS  ways to run `predgen talk`, instead of: as it is, by sound alone, and a plain cascade after a fixed pause
 
-Prints a row for each way. The wait is from the voice's last sample to the first that can be played. A turn is
-cut off if it ended before the recording did, in the middle of the prompt.
+Prints a row for each way. The wait is from the last voiced sample to the first that can be played. A turn is cut
+off if it ended before the prompt did, so that another turn follows.
 """
 import argparse
 import io
@@ -36,13 +37,28 @@ WAYS = {"talk": "",
 DEMO = pathlib.Path(__file__).resolve().parents[1] / "checkpoints" / "demo"
 
 
+def evenly(rows, count):
+    return [rows[i * len(rows) // count] for i in range(min(count, len(rows)))]
+
+
 def texts_of(prompts, count, fewest_words=1):
     try:
         rows = [json.loads(line)["text"] for line in open(prompts)]
     except (OSError, ValueError, KeyError) as error:
         sys.exit(f"{prompts}: must be JSON lines with \"text\": {error}")
     rows = [row for row in rows if len(row.split()) >= fewest_words]
-    return [rows[i * len(rows) // count] for i in range(count)]
+    return evenly(rows, count)
+
+
+def spoken_by_people(prompts, count, folder):
+    """Links the recordings as 0.wav and so on into the folder, and returns their texts, "" where there is none."""
+    recordings = evenly(sorted(pathlib.Path(prompts).glob("*.wav")), count)
+    if not recordings:
+        sys.exit(f"{prompts}: holds no WAV files")
+    for i, recording in enumerate(recordings):
+        (folder / f"{i}.wav").symlink_to(recording.resolve())
+    texts = [recording.with_suffix(".txt") for recording in recordings]
+    return [text.read_text().strip() if text.exists() else "" for text in texts]
 
 
 def parts_of(text, chance):
@@ -133,9 +149,10 @@ def measure(name, predgen, options, texts, folder):
             sys.exit(f"{name}: {done.stderr.strip()}")
         turns = json.loads(done.stdout)["turns"]
         recordings[str(i + 1)] = recording(turns, text)
-        heard = words(" ".join(turn["heard"] for turn in turns))
-        errors += word_errors(heard, words(text))
-        count += len(words(text))
+        if text:
+            heard = words(" ".join(turn["heard"] for turn in turns))
+            errors += word_errors(heard, words(text))
+            count += len(words(text))
         unheard += not turns
         cut += len(turns) > 1
         if len(turns) != 1 or turns[0]["voice_to_voice"] is None:
@@ -144,11 +161,12 @@ def measure(name, predgen, options, texts, folder):
         waits.append(turns[0]["voice_to_voice"])
         for part, seconds in turns[0]["parts"].items():
             parts.setdefault(part, []).append(seconds)
-    means = ", ".join(f"{part} {1e3 * percentile(parts[part], 0.5):.0f}" for part in
+    means = ", ".join(f"{part} {1e3 * percentile(parts.get(part, []), 0.5):.0f}" for part in
                       ("recogniser", "end_of_turn", "model", "voice"))
+    wrong = f"{100 * errors / count:.1f} % of words wrong" if count else "words unknown"
     print(f"{name}: {len(waits)} turns, wait P50 {1e3 * percentile(waits, 0.5):.0f} ms, P95 "
           f"{1e3 * percentile(waits, 0.95):.0f} ms (medians of its parts: {means}); {cut} cut off, {unheard} not "
-          f"heard, {100 * errors / count:.1f} % of words wrong, {kept} first sentences kept from a draft; load "
+          f"heard, {wrong}, {kept} first sentences kept from a draft; load "
           f"{os.getloadavg()[0]:.1f}", flush=True)
     return waits, cut, recordings
 
@@ -165,12 +183,17 @@ def main():
     arguments.add_argument("--record", type=pathlib.Path)
     arguments.add_argument("ways", nargs="*")
     given = arguments.parse_intermixed_args()
-    texts = texts_of(given.prompts, given.count, fewest_words=6 if given.pause else 1)
     ways = dict(way.split("=", 1) for way in given.ways) or WAYS
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
-        piper = ["--tts", "piper", "--voice", given.voice or "joe"]
-        read_aloud(given.predgen, ["--tts", "hibari"] if given.voice == "hibari" else piper, texts, folder, given.pause)
+        if os.path.isdir(given.prompts):
+            if given.pause or given.voice:
+                sys.exit("--pause and --voice are for prompts that a voice reads, not for a folder of recordings")
+            texts = spoken_by_people(given.prompts, given.count, folder)
+        else:
+            texts = texts_of(given.prompts, given.count, fewest_words=6 if given.pause else 1)
+            piper = ["--tts", "piper", "--voice", given.voice or "joe"]
+            read_aloud(given.predgen, ["--tts", "hibari"] if given.voice == "hibari" else piper, texts, folder, given.pause)
         for number, (name, options) in enumerate(ways.items()):
             _, _, recordings = measure(name, given.predgen, options, texts, folder)
             if given.record and number == 0:
