@@ -14,8 +14,9 @@
 namespace predgen::ears {
 namespace {
 
-constexpr size_t kLongestLoop = 8;  // words
-constexpr size_t kMostRepeats = 4;  // of words in a row that may really have been said
+constexpr size_t kLongestLoop = 8;      // words
+constexpr size_t kMostRepeats = 4;      // of words in a row that may really have been said
+constexpr size_t kFewestRestarted = 3;  // words
 constexpr int64_t kShortVoice = kRate * 3 / 10;
 
 // Whisper's hallucinations in silence and noise. If the voice is long enough each is taken as said.
@@ -81,13 +82,30 @@ size_t count_repeats(const std::vector<std::string>& words, size_t begin, size_t
   return count;
 }
 
-/// Reduces a loop to one repetition.
-std::string without_loops(const std::string& text) {
+bool ends_sentence(const std::string& word) { return without_end_marks(word) != word; }
+
+/// Whether the words from `begin` on, of which the last may be cut, are those at the start.
+bool starts_over(const std::vector<std::string>& words, size_t begin) {
+  const size_t count = words.size() - begin;
+  return count >= kFewestRestarted && count <= begin &&
+         std::equal(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count - 1),
+                    words.begin() + static_cast<std::ptrdiff_t>(begin)) &&
+         words[count - 1].starts_with(words.back());
+}
+
+/// Reduces a loop to one repetition, and ends with the last sentence that is no start of the text
+/// once more.
+std::string without_repeats(const std::string& text) {
   std::vector<std::string> words, plain_words;
   std::istringstream stream(text);
   for (std::string word; stream >> word;) {
     plain_words.push_back(plain(word));
     words.push_back(std::move(word));
+  }
+  for (size_t begin = words.size(); begin-- > 1;) {
+    if (!ends_sentence(words[begin - 1]) || !starts_over(plain_words, begin)) continue;
+    words.resize(begin);
+    plain_words.resize(begin);
   }
   std::string kept;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -106,7 +124,7 @@ std::string without_loops(const std::string& text) {
 }  // namespace
 
 std::string believable_text(const std::string& text, int64_t voice) {
-  std::string said = without_loops(without_descriptions(text));
+  std::string said = without_repeats(without_descriptions(text));
   if (std::none_of(said.begin(), said.end(), is_word_byte)) return {};
   if (voice >= kShortVoice) return said;
   std::string letters;

@@ -6,7 +6,8 @@
 namespace predgen::ears {
 
 /// A recogniser's text for `voice` samples of voice (and the silence around them), without its
-/// hallucinations: Whisper has words for silence and noise, and gets stuck in one word.
+/// hallucinations: Whisper has words for silence and noise, gets stuck in one word, and starts over
+/// when it has written all.
 std::string believable_text(const std::string& text, int64_t voice);
 
 /// `text` without the mark at its end: while somebody is still speaking, half of Whisper's texts

@@ -29,6 +29,18 @@ TEST(HeardText, LoopsBecomeWhatTheyRepeat) {
   EXPECT_EQ(believable_text("five five one two three four", kRate), "five five one two three four");
 }
 
+TEST(HeardText, TextThatStartsOverEnds) {
+  EXPECT_EQ(believable_text("Make me a mocha with milk. Make me a", kRate),
+            "Make me a mocha with milk.");
+  EXPECT_EQ(believable_text("Get a 12-ounce mocha. Get a 12", kRate), "Get a 12-ounce mocha.");
+  EXPECT_EQ(believable_text("Turn it off! Turn it off! Turn it off", kRate), "Turn it off!");
+  for (const char* said :
+       {"Make me a mocha. Make me", "Is it hot? It is hot", "It is hot. Is it hot",
+        "Make me a mocha, make me a", "Hi. Make me a mocha. Make me a"}) {
+    EXPECT_EQ(believable_text(said, kRate), said);
+  }
+}
+
 TEST(HeardText, WhatIsDescribedIsNotSaid) {
   EXPECT_EQ(believable_text("[Music] hello (coughs) there \u266a", kRate), "hello there");
   EXPECT_EQ(believable_text("(coughs)", kRate), "");
