@@ -36,6 +36,8 @@ step() {  # step TITLE COMMAND..
 }
 
 SECONDS=0
+step "SmolLM2, which set-up has fetched, answers" \
+  "$predgen" generate --model smollm2 --user "What is the capital of France?"
 step "Conversations become a dataset of prompts cut as if still being spoken" \
   "$predgen" data build --config configs/data/quickstart.yaml
 step "What SmolLM2 answers, and how it decodes that in parallel: Jacobi trajectories" \
