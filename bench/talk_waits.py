@@ -38,7 +38,8 @@ DEMO = pathlib.Path(__file__).resolve().parents[1] / "checkpoints" / "demo"
 
 
 def evenly(rows, count):
-    return [rows[i * len(rows) // count] for i in range(min(count, len(rows)))]
+    count = min(count, len(rows))
+    return [rows[i * len(rows) // count] for i in range(count)]
 
 
 def texts_of(prompts, count, fewest_words=1):

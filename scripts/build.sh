@@ -9,16 +9,13 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
-targets=(--target predgen_programs)
-module=build/libpredgen_cuda.so
-wants_gpu=0
-! /sbin/ldconfig -p 2>/dev/null | grep 'libcuda\.so\.1' >/dev/null || targets=(--target predgen_gpu)
+wants_gpu=0 wants_all=0
 setup_options=() options=()
 for argument in "$@"; do
   case $argument in
     -h | --help) sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
-    --gpu) wants_gpu=1; [ ${#targets[@]} = 0 ] || targets=(--target predgen_gpu) ;;
-    --all) targets=() ;;
+    --gpu) wants_gpu=1 ;;
+    --all) wants_all=1 ;;
     *) setup_options+=("$argument") ;;
   esac
 done
@@ -39,8 +36,14 @@ memory=$(awk '/^MemAvailable/ {print int($2 / 1500000)}' /proc/meminfo)
 # Warnings are errors with the compiler that CI uses; another one may know more of them.
 [ "$("${CXX:-c++}" -dumpversion)" = 12 ] || options=(-DPREDGEN_WERROR=OFF)
 
+targets=(--target predgen_programs)
+if [ $wants_gpu = 1 ] || /sbin/ldconfig -p 2>/dev/null | grep 'libcuda\.so\.1' >/dev/null; then
+  targets=(--target predgen_gpu)
+fi
+[ $wants_all = 0 ] || targets=()
 cmake --preset release "${options[@]}"
 cmake --build --preset release --parallel "$jobs" "${targets[@]}"
+module=build/libpredgen_cuda.so
 if [ $wants_gpu = 1 ] && [ ! -e $module ]; then
   echo "build: no $module, because this LibTorch is for CPUs: choose one for CUDA with --libtorch" >&2
   exit 2

@@ -12,17 +12,19 @@ std::vector<std::string> verifier_choices() {
 }
 
 SessionConfig make_session_config(const SessionOptions& options, Engine& engine) {
-  const bool verifies = options.verifier != "off";
-  const bool speculates = verifies && !options.preempts;
+  const bool is_off = options.verifier == "off";
+  const InputTimeWork work = options.preempts ? InputTimeWork::kPreempt
+                             : is_off         ? InputTimeWork::kCascade
+                                              : InputTimeWork::kSpeculate;
   SessionConfig config;
-  config.verifier = {.name = verifies ? options.verifier : "greedy",
+  config.verifier = {.name = is_off ? "greedy" : options.verifier,
                      .top_k = options.top_k,
                      .judged_sentences = options.judged_sentences};
   config.generator.name = options.decoder;
   config.system_prompt = system_prompt_text(options.system_prompt, options.has_voice);
   config.max_context = options.max_context;
   find_preset(options.preset).apply_to(config);
-  if (!speculates) config.generator.sources.clear();
+  if (work != InputTimeWork::kSpeculate) config.generator.sources.clear();
   if (options.past_answers) {
     config.generator.past_answers = options.past_answers;
     config.generator.sources.push_back("past_answers");
@@ -34,9 +36,7 @@ SessionConfig make_session_config(const SessionOptions& options, Engine& engine)
   if (config.wants_prices(engine.model())) measure_prices(config.generator, engine);
   config.sampling = options.sampling;
   config.end_readout = options.end_readout;
-  config.turn.work = options.preempts ? InputTimeWork::kPreempt
-                     : verifies       ? InputTimeWork::kSpeculate
-                                      : InputTimeWork::kCascade;
+  config.turn.work = work;
   config.turn.max_new_tokens = options.max_new_tokens;
   config.turn.turn_draft_tokens = options.turn_draft_tokens;
   return config;

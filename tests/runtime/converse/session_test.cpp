@@ -201,7 +201,7 @@ TEST(Session, SampledTextIsThatOfPlainSampling) {
       }
       return text;
     };
-    const std::string plain = run(InputTimeWork::kCascade, "ar", "default");
+    const std::string plain = run(InputTimeWork::kCascade, "ar", "");
     EXPECT_EQ(run(InputTimeWork::kSpeculate, "ar", "default"), plain) << seed;
     EXPECT_EQ(run(InputTimeWork::kSpeculate, "ar", "eager"), plain) << seed;
     EXPECT_EQ(run(InputTimeWork::kSpeculate, "ar", "auto"), plain) << seed;

@@ -1,0 +1,30 @@
+#include "runtime/converse/session_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fakes/borrowing_engine.h"
+#include "tests/fakes/fake_language_model.h"
+
+namespace predgen {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(SessionOptions, WithoutDraftsThePresetDoesNotHelpToDecode) {
+  const FakeLanguageModel model({});
+  Engine engine = borrowing_engine(model);
+  const SessionConfig usual = make_session_config({}, engine);
+  EXPECT_EQ(usual.turn.work, InputTimeWork::kSpeculate);
+  EXPECT_THAT(usual.generator.sources, ElementsAre("ngram"));
+  const SessionConfig off = make_session_config({.verifier = "off"}, engine);
+  EXPECT_EQ(off.turn.work, InputTimeWork::kCascade);
+  EXPECT_THAT(off.generator.sources, IsEmpty());
+  const SessionConfig preemptive = make_session_config({.preempts = true}, engine);
+  EXPECT_EQ(preemptive.turn.work, InputTimeWork::kPreempt);
+  EXPECT_THAT(preemptive.generator.sources, IsEmpty());
+}
+
+}  // namespace
+}  // namespace predgen
