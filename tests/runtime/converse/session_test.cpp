@@ -494,7 +494,7 @@ TEST(Session, AnAnswerThatIsStuckEndsAtTheSamePlaceInEveryMethod) {
       };
     }
     Stage stage(setup);
-    const TurnResult result = stage.run({partial("o", 1), final_one("one", 3)});
+    TurnResult result = stage.run({partial("o", 1), final_one("one", 3)});
     EXPECT_EQ(stage.session.history().back().content, result.text);
     EXPECT_EQ(stage.run({final_one("two", 9)}).stop_reason, StopReason::kStopToken);
     return result;
