@@ -72,11 +72,12 @@ SessionConfig session_config(const serve::ServeConfig& config, const std::string
                              bool has_voice, Engine& engine, Baton& baton) {
   const Baton::Hold hold(baton);
   const bool tells_ends = !config.realtime.recogniser.empty();
+  const std::filesystem::path path = std::filesystem::canonical(model);  // it may be a link
   SessionConfig session = make_session_config(
       {.verifier = config.realtime.verifier,
        .top_k = config.realtime.top_k,
        .decoder = config.decoder,
-       .end_readout = tells_ends ? find_end_readout(model, engine.model().vocab_size()) : nullptr,
+       .end_readout = tells_ends ? find_end_readout(path, engine.model().vocab_size()) : nullptr,
        .preset = config.realtime.preset,
        .system_prompt = config.realtime.system_prompt,
        .has_voice = has_voice,

@@ -90,21 +90,8 @@ if [ -e "$cuda/libpredgen_cuda.so" ]; then
   pack "$cuda"
 fi
 
-# 4. The Debian package: the tree in /usr/lib/predgen, and links to what others look for elsewhere.
-deb=$stage/deb
-mkdir -p "$deb/usr/lib" "$deb/usr/bin" "$deb/usr/share/doc" "$deb/usr/lib/systemd/system" "$deb/DEBIAN"
-mv "$tree" "$deb/usr/lib/predgen"
-for place in man bash-completion; do mv "$deb/usr/lib/predgen/share/$place" "$deb/usr/share"; done
-mkdir -p "$deb/usr/share/zsh"
-mv "$deb/usr/lib/predgen/share/zsh/site-functions" "$deb/usr/share/zsh/vendor-completions"
-rmdir "$deb/usr/lib/predgen/share/zsh"
-ln -s ../lib/predgen/bin/predgen ../lib/predgen/bin/predgen-fetch-model "$deb/usr/bin"
-ln -s ../../lib/predgen/share/doc/predgen "$deb/usr/share/doc/predgen"
-sed 's|/usr/local/bin/predgen|/usr/bin/predgen|' configs/deploy/predgen@.service >"$deb/usr/lib/systemd/system/predgen@.service"
-sed -e "s/@version@/$version/" -e "s/@size@/$(du -sk --apparent-size "$deb" | cut -f1)/" \
-  scripts/package/control >"$deb/DEBIAN/control"
-find "$deb" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
-dpkg-deb --root-owner-group -Zzstd -z$level --build "$deb" "$dist/predgen_${version}_amd64.deb" >/dev/null
+# 4. The Debian package.
+scripts/package/make_deb.sh "$tree" "$version" $level "$dist/predgen_${version}_amd64.deb"
 
 (cd "$dist" && sha256sum -- * >SHA256SUMS)
 du -m --apparent-size "$dist"/* | sed 's/^/package: MiB /'

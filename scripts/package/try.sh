@@ -9,8 +9,13 @@ files() { find / -xdev \( -path /proc -o -path /dev -o -path /sys -o -path /tmp 
   -o -path /var/lib/apt -o -path /var/lib/dpkg \) -prune -o -print | sort; }
 
 quietly apt-get update
-quietly apt-get install -y --no-install-recommends python3 python3-pip curl zstd
+quietly apt-get install -y --no-install-recommends python3 python3-pip curl zstd systemd
 files >"$scratch/before"
+
+answers() {  # answers URL: whether its /health does, within 20 s
+  for _ in $(seq 100); do curl -sf "$1/health" && return; sleep 0.2; done
+  return 1
+}
 
 try() {  # try NAME PROGRAM FETCH: what a newcomer does
   local name=$1 program=$2 fetch=$3 server answer
@@ -27,13 +32,31 @@ try() {  # try NAME PROGRAM FETCH: what a newcomer does
   ok "$name: espeak"
   "$program" serve --model smollm2 --port 8123 >"$scratch/serve.log" 2>&1 &
   server=$!
-  for _ in $(seq 100); do curl -sf http://127.0.0.1:8123/health >/dev/null && break; sleep 0.2; done
+  answers http://127.0.0.1:8123 >/dev/null
   answer=$(curl -sf http://127.0.0.1:8123/v1/chat/completions -H 'Content-Type: application/json' \
     -d '{"model": "smollm2", "max_tokens": 8, "messages": [{"role": "user", "content": "Say hello."}]}')
   kill "$server"
   wait "$server" || true
   grep -q '"content"' <<<"$answer"
   ok "$name: serve"
+}
+
+try_service() {  # the steps of docs/packages.md. No systemd runs here, so the unit's command is started by hand, as nobody
+  local unit=/usr/lib/systemd/system/predgen@.service file command server
+  quietly systemd-analyze verify "$unit"
+  quietly predgen-fetch-model smollm2 --into /var/lib/predgen
+  ln -s smollm2.gguf /var/lib/predgen/model
+  quietly systemctl enable predgen@8124
+  [ -L /etc/systemd/system/multi-user.target.wants/predgen@8124.service ]
+  while read -r file; do [ -e "$file" ] || { echo "FAILED  no $file"; exit 1; }; done < <(sed -n 's/^AssertPathExists=//p' "$unit")
+  read -ra command < <(sed -n 's/^ExecStart=//p' "$unit" | sed 's/%i/8124/')
+  (cd / && exec setpriv --reuid 65534 --regid 65534 --clear-groups env -i PATH=/usr/bin:/bin \
+    "$(sed -n 's/^Environment=//p' "$unit")" "${command[@]}") >"$scratch/service.log" 2>&1 &
+  server=$!
+  answers http://127.0.0.1:8124 >/dev/null || { cat "$scratch/service.log"; echo "FAILED  the service"; exit 1; }
+  kill "$server"
+  wait "$server" || [ $? = 130 ]
+  ok "deb: the service, by its unit"
 }
 
 quietly apt-get install -y --no-install-recommends ./dist/predgen_*.deb
@@ -44,6 +67,7 @@ for file in /usr/share/man/man1/predgen-chat.1.gz /usr/share/bash-completion/com
   [ -e "$file" ] || grep -q "path-exclude" -r /etc/dpkg/dpkg.cfg.d || { echo "FAILED  no $file"; exit 1; }
 done
 try deb predgen predgen-fetch-model
+try_service
 quietly apt-get purge -y predgen
 files >"$scratch/after"
 if ! diff "$scratch/before" "$scratch/after"; then echo "FAILED  files are left"; exit 1; fi

@@ -248,6 +248,16 @@ def check_flags(scratch):
         check(broken.returncode == 2 and "cannot listen" in broken.stderr, f"before the model: {broken.stderr.strip()}")
 
 
+def check_linked_model(scratch):
+    """A service's model is a link, and what belongs to the model lies beside the model."""
+    made = run("export", "--model", DEMO, "--output", scratch / "demo.gguf", "--check", "weights")
+    check(made.returncode == 0, f"a GGUF file: {made.stderr}")
+    (scratch / "model").symlink_to("demo.gguf")
+    (scratch / "demo.ends.safetensors").write_bytes(b"no readout")
+    done = run("serve", "--model", scratch / "model", "--port", "0", "realtime.recogniser=base")
+    check(done.returncode == 2 and "demo.ends.safetensors" in done.stderr, f"its readout is found: {done.stderr.strip()}")
+
+
 def check_docs():
     if not shutil.which("curl"):
         print("skipped: the lines of docs/serve.md (no curl)")
@@ -264,6 +274,7 @@ def check_docs():
 
 def main(scratch):
     check_flags(scratch)
+    check_linked_model(scratch)
     texts = {prompt: chat_text(scratch, prompt) for prompt in PROMPTS}
     check(len(set(texts.values())) == len(texts) and all(texts.values()), "texts differ")
     long_texts = {prompt: long_text(prompt) for prompt in LONG_PROMPTS}

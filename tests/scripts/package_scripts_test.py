@@ -1,9 +1,11 @@
 """What scripts/package.sh is made of: pages and completion from --help, the list of what is inside, and the check of what
-was made, with planted faults."""
+was made, with planted faults; and the Debian package of a small tree."""
 import gzip
 import io
 import json
+import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -100,6 +102,73 @@ class SpdxList(Scratch):
         self.assertEqual(document["packages"][0]["checksums"][0]["checksumValue"], "ab" * 32)
         identifiers = [one["SPDXID"] for one in document["packages"]]
         self.assertEqual(len(identifiers), len(set(identifiers)))
+
+
+class DebianPackage(Scratch):
+    def make(self, name):
+        tree = self.folder / f"tree of {name}"
+        for file in ("bin/predgen", "bin/predgen-fetch-model", "share/man/man1/predgen.1.gz", "share/doc/predgen/LICENSE",
+                     "share/bash-completion/completions/predgen", "share/zsh/site-functions/_predgen"):
+            (tree / file).parent.mkdir(parents=True, exist_ok=True)
+            (tree / file).write_text(f"{file}\n")
+        package = self.folder / name
+        subprocess.run([ROOT / "scripts/package/make_deb.sh", tree, "0.1.0", "1", package], check=True,
+                       env=os.environ | {"SOURCE_DATE_EPOCH": "1700000000"})
+        return package
+
+    def script(self, name, *arguments, root):
+        return subprocess.run(["sh", ROOT / "scripts/package" / name, *arguments], check=True, env={"DPKG_ROOT": str(root), "PATH": os.environ["PATH"]})
+
+    def test_holds_what_its_service_needs(self):
+        package, root = self.make("one.deb"), self.folder / "root"
+        subprocess.run(["dpkg-deb", "-x", package, root], check=True)
+        unit = (root / "usr/lib/systemd/system/predgen@.service").read_text()
+        (command,) = re.findall("^ExecStart=(.*)$", unit, re.MULTILINE)
+        self.assertEqual((root / command.split()[0][1:]).resolve(), (root / "usr/lib/predgen/bin/predgen").resolve())
+        needed = re.findall("^AssertPathExists=/(.*)$", unit, re.MULTILINE)
+        self.assertEqual(sorted(needed), sorted(word[1:] for word in command.split() if word.startswith(("/etc", "/var"))))
+        self.assertEqual([path for path in needed if not (root / path).exists()], ["var/lib/predgen/model"], "the user brings the model")
+        self.assertTrue((root / "var/lib/predgen").is_dir())
+        settings = (root / "etc/predgen/serve.yaml").read_text().splitlines()
+        self.assertEqual(settings[3:], (ROOT / "configs/runtime/serve.yaml").read_text().splitlines()[3:])
+        self.assertEqual(subprocess.run(["dpkg-deb", "-I", package, "conffiles"], capture_output=True, text=True, check=True).stdout,
+                         "/etc/predgen/serve.yaml\n")
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd")
+    def test_systemd_takes_its_unit(self):
+        unit = (ROOT / "configs/deploy/predgen@.service").read_text().replace("/usr/local/bin/predgen", "/bin/true")
+        for text, is_good in ((unit, True), (unit.replace("Restart=on-failure", "Restart=sometimes"), False)):
+            (self.folder / "predgen@.service").write_text(text)
+            done = subprocess.run(["systemd-analyze", "verify", self.folder / "predgen@.service"], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr) == (0, ""), is_good, done.stderr)
+
+    def test_the_same_bytes_twice(self):
+        self.assertEqual(self.make("one.deb").read_bytes(), self.make("two.deb").read_bytes())
+
+    def test_a_purge_leaves_nothing(self):
+        root, elsewhere = self.folder / "root", self.folder / "elsewhere.gguf"
+        elsewhere.touch()
+        wants = root / "etc/systemd/system/multi-user.target.wants"
+        for folder in (wants, root / "etc/predgen", root / "var/lib/predgen/voice"):
+            folder.mkdir(parents=True)
+        (wants / "predgen@8081.service").symlink_to("/usr/lib/systemd/system/predgen@.service")
+        (root / "var/lib/predgen/model").symlink_to(elsewhere)
+        self.script("postinst", "configure", "", root=root)
+        self.script("prerm", "remove", root=root)
+        self.script("postrm", "remove", root=root)
+        self.assertTrue((wants / "predgen@8081.service").is_symlink(), "what is removed may come back")
+        self.script("postrm", "purge", root=root)
+        self.assertEqual(sorted(str(path.relative_to(root)) for path in root.rglob("*")),
+                         ["etc", "etc/systemd", "etc/systemd/system", "var", "var/lib"])
+        self.assertTrue(elsewhere.exists(), "a model that was only linked to")
+
+    def test_what_others_enabled_stays(self):
+        root = self.folder / "root"
+        wants = root / "etc/systemd/system/multi-user.target.wants"
+        wants.mkdir(parents=True)
+        (wants / "cron.service").symlink_to("/usr/lib/systemd/system/cron.service")
+        self.script("postrm", "purge", root=root)
+        self.assertTrue((wants / "cron.service").is_symlink())
 
 
 class CheckPackage(Scratch):
