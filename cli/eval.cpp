@@ -5,6 +5,7 @@
 #include "cli/eval_compare.h"
 #include "cli/model_setup.h"
 #include "core/error.h"
+#include "core/version.h"
 #include "evaluate/page/groups_table.h"
 #include "evaluate/report.h"
 #include "evaluate/run_evaluation.h"
@@ -30,7 +31,7 @@ Examples:
 struct EvalFlags {
   bool json = false;
   std::string by;  // of group_names(); empty: turns are not grouped
-  evaluate::RunOptions run{.version = PREDGEN_VERSION};
+  evaluate::RunOptions run{.version = program_version()};
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "core/version.h"
 #include "model/configure_math.h"
 
 namespace predgen::cli {
@@ -35,7 +36,7 @@ int run(int argc, char** argv) {
   }
   CLI::App app{"predgen: voice assistants that answer the moment you stop speaking", "predgen"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", PREDGEN_VERSION);
+  app.set_version_flag("--version", program_version());
   std::string log_level = "info";
   app.add_option("--log-level", log_level, "debug, info, warn, error or off")
       ->capture_default_str();

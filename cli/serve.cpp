@@ -15,6 +15,7 @@
 #include "core/log.h"
 #include "core/stop.h"
 #include "core/text.h"
+#include "core/version.h"
 #include "model/memory_left.h"
 #include "runtime/converse/end_readout.h"
 #include "runtime/converse/session_options.h"
@@ -189,7 +190,7 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
                                const std::stop_token& now) { api.handle(request, reply, now); });
   std::optional<serve::WyomingServer> wyoming;
   if (config.wyoming.port >= 0)
-    wyoming.emplace(config.wyoming, config.limits, host, PREDGEN_VERSION);
+    wyoming.emplace(config.wyoming, config.limits, host, program_version());
   print_addresses(config, voice.get(), server.port(), wyoming ? wyoming->port() : 0);
   std::jthread other;
   if (wyoming) other = std::jthread([&](const std::stop_token& now) { run(*wyoming, now); });

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/version.h"
 #include "model/checkpoint/model_names.h"
 #include "model/checkpoint/speech_model.h"
 
@@ -45,7 +46,7 @@ void print_welcome() {
       names.empty() ? fmt::format("No models yet in {}", folder.string())
                     : fmt::format("Models here: {} (predgen models)", fmt::join(names, ", "));
   fmt::print("predgen {}: voice assistants that answer the moment you stop speaking\n\n{}\n{}\n",
-             PREDGEN_VERSION, next_steps(first), models);
+             program_version(), next_steps(first), models);
 }
 
 }  // namespace predgen::cli

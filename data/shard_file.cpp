@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/version.h"
 #include "data/hdf5_file.h"
 #include "data/hdf5_store.h"
 
@@ -60,6 +61,7 @@ void write_manifest(const fs::path& folder, const Json& recipe, std::span<const 
   }
   const Json manifest = {{"format", "predgen-dataset"},
                          {"version", 1},
+                         {"predgen", program_version()},
                          {"recipe", recipe},
                          {"recipe_hash", recipe_hash(recipe)},
                          {"num_records", num_records},

@@ -7,6 +7,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "core/version.h"
 #include "tensors/safetensors.h"
 
 namespace predgen::train {
@@ -98,6 +99,7 @@ void CheckpointStore::write(const std::filesystem::path& folder, const TrainStat
   weights.save(folder, "fp32");
   write_safetensors(folder / "optimizer.safetensors", optimizer.state());
   const Json json{{"format", kFormat},
+                  {"predgen", program_version()},
                   {"step", state.step},
                   {"samples", state.samples},
                   {"skipped_steps", state.skipped_steps},

@@ -8,6 +8,15 @@
 #include "model/weights/weights_hash.h"
 
 namespace predgen::train {
+namespace {
+
+/// Whichever version of predgen wrote them.
+std::string content_of(Json manifests) {
+  for (Json& manifest : manifests) manifest.erase("predgen");
+  return manifests.dump();
+}
+
+}  // namespace
 
 RunIdentity run_identity(const TrainConfig& config, const data::DatasetReader& dataset) {
   RunIdentity identity = config.identity();
@@ -21,7 +30,7 @@ RunIdentity run_identity(const TrainConfig& config, const data::DatasetReader& d
   }
   if (config.mode == TrainMode::kLora)
     identity["start_from"] = hash_of(config.start_from, weight_files);
-  identity["dataset"] = Hasher().add(dataset.manifest().dump()).hex();
+  identity["dataset"] = Hasher().add(content_of(dataset.manifest())).hex();
   // Block scales were once spaced uniformly: such weights decode to other values.
   if (config.base.weights == BaseWeights::kNf4) {
     identity["base.weights"] += " with logarithmic scales";

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "core/version.h"
 #include "serve/api_error.h"
 #include "serve/http/origin.h"
 #include "serve/openai/completion_json.h"
@@ -157,7 +158,7 @@ int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::s
     realtime_.serve(request, client, reply);
     return 101;
   } else if (to == kHealthPath) {
-    reply.send({.body = R"({"status":"ok"})"});
+    reply.send({.body = to_text({{"status", "ok"}, {"version", program_version()}})});
   } else if (to == kMetrics) {
     reply.send(metrics());
   } else if (request.path == kModels) {

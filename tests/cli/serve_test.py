@@ -279,7 +279,7 @@ def main(scratch):
     check(len(set(texts.values())) == len(texts) and all(texts.values()), "texts differ")
     long_texts = {prompt: long_text(prompt) for prompt in LONG_PROMPTS}
     with server(f"api_keys_sha256=[{hashlib.sha256(KEY.encode()).hexdigest()}]") as process:
-        check(urllib.request.urlopen(process.url + "/health").status == 200, "is well")
+        check(health(process) == (200, b'{"status":"ok","version":"%s"}' % run("--version").stdout.strip().encode()), "is well")
         told = [process.stdout.readline() for _ in range(4)]
         check(all(part in line for part, line in zip((f"{process.url}/\n", f"{process.url}/v1", "ws://127.0.0.1", "Ctrl-C"), told)),
               f"what is there: {told}")

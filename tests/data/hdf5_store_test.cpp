@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/version.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
 
@@ -70,6 +71,7 @@ TEST(Hdf5Store, GivesBackWhatWasWritten) {
   }
   EXPECT_EQ(reader->manifest().at("shards").size(), 3u);
   EXPECT_EQ(reader->manifest().at("counters").at("rows"), 10);
+  EXPECT_EQ(reader->manifest().at("predgen"), program_version());
   EXPECT_FALSE(fs::exists(folder.path() / "recipe.json"));
 }
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "core/version.h"
 #include "tensors/safetensors.h"
 #include "tests/fakes/tokenizer_folder.h"
 #include "tests/train/training.h"
@@ -242,6 +243,17 @@ TEST_F(Training, RefusesACheckpointOfAnotherFormat) {
   const std::string text = message([&] { run(config("out"), "auto"); });
   EXPECT_THAT(text, testing::HasSubstr("has format 1, this program resumes format 3"));
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("\n")));
+}
+
+TEST_F(Training, ADatasetOfAnotherVersionOfPredgenIsTheSame) {
+  run(config("out"));
+  const Json state = read_json(folder_ / "out" / "step-00000006" / "state.json");
+  EXPECT_EQ(state.at("predgen"), program_version());
+  const std::filesystem::path file = config("out").dataset / "manifest.json";
+  Json manifest = read_json(file);
+  manifest.at("predgen") = "9.9.9";
+  write_file(file, manifest.dump());
+  EXPECT_EQ(message([&] { run(config("out"), "auto"); }), "");
 }
 
 TEST_F(Training, WritesTheConfigurationOfItsRun) {

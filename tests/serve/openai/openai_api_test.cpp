@@ -4,6 +4,7 @@
 
 #include "core/json.h"
 #include "core/sha256.h"
+#include "core/version.h"
 #include "tests/serve/openai/counting_api.h"
 
 namespace predgen::serve {
@@ -19,6 +20,12 @@ TEST(OpenAiApi, WhoComesWhileTheServerStopsIsSentElsewhere) {
   EXPECT_EQ(api.error_code(late, 503), "server_stopping");
   EXPECT_EQ(api.ask({.method = "GET", .path = "/metrics", .is_late = true}).status, 200);
   EXPECT_EQ(api.ask({.method = "GET", .path = "/health"}).status, 200);
+}
+
+TEST(OpenAiApi, HealthTellsTheVersion) {
+  CountingApi api;
+  const Json health = Json::parse(api.ask({.method = "GET", .path = "/health"}).body);
+  EXPECT_EQ(health, (Json{{"status", "ok"}, {"version", program_version()}}));
 }
 
 TEST(OpenAiApi, RefusesWhatItCannotAnswer) {
