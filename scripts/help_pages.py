@@ -13,6 +13,7 @@ import sys
 
 OPTION = re.compile(r"^  (-[^\n]*?)(?:\s{2,}(\S.*))?$")  # two blanks, its names, and mostly what it does
 COMMAND = re.compile(r"^  (\w[\w-]*)  +(\S.*)$")
+WORD = re.compile(r"^  (\w+) [A-Z]+:\{([^}]*)\}")  # one of these
 INDENTED = re.compile(r"^\s{10,}(\S.*)$")
 
 
@@ -20,7 +21,7 @@ class Help:
     """What one command's --help says."""
 
     def __init__(self, text):
-        self.sections, self.options, self.commands = {}, [], []
+        self.sections, self.options, self.commands, self.words = {}, [], [], []
         section = ""
         for line in text.splitlines():
             if line and not line.startswith(" ") and line.endswith(":"):
@@ -29,6 +30,8 @@ class Help:
                 continue
             self.sections.setdefault(section, []).append(line)
             option, command, more = OPTION.match(line), COMMAND.match(line), INDENTED.match(line)
+            if section == "Positionals" and WORD.match(line):
+                self.words += WORD.match(line)[2].split(",")
             if option:
                 self.options.append([option[1].strip(), option[2] or ""])
             elif section == "Subcommands" and command:
@@ -81,7 +84,7 @@ def bash_completion(helps):
     """Words by command; a choice behind its option; else files."""
     cases, choices = [], set()
     for command, (_, found) in helps.items():
-        words = " ".join([*(name for name, _ in found.commands), *(flag for flag, *_ in found.flags())])
+        words = " ".join([*(name for name, _ in found.commands), *found.words, *(flag for flag, *_ in found.flags())])
         cases.append(f'    "{" ".join(command)}") words="{words}" ;;')
         choices |= {(flag, " ".join(names)) for flag, _, names, _ in found.flags() if names}
     by_flag = {}
@@ -114,7 +117,8 @@ def zsh_function(command, found, name):
             spec += f":value:({' '.join(choices)})" if choices else ":value:_files"
         specs.append(f"    '{spec}' \\")
     if not found.commands:
-        return [f"{name}() {{", "  _arguments \\", *specs, "    '*:file:_files'", "}"]
+        words = f"name:({' '.join(found.words)})" if found.words else "file:_files"
+        return [f"{name}() {{", "  _arguments \\", *specs, f"    '*:{words}'", "}"]
     listed = [f"    '{sub}:{quoted(' '.join(text.split())[:90])}'" for sub, text in found.commands]
     branches = [f"      {sub}) {name}_{sub} ;;" for sub, _ in found.commands]
     return [f"{name}() {{", "  local state line", "  local -a commands", "  commands=(", *listed, "  )",

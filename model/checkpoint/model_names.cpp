@@ -126,13 +126,7 @@ std::string hub_name(const fs::path& asked) {
 
 }  // namespace
 
-std::string fetch_command(const std::string& name) {
-  // Of an installed program, in libexec/predgen/ (cmake/Install.cmake).
-  constexpr const char* kInstalled = "predgen-fetch-model";
-  const fs::path program = fs::read_symlink("/proc/self/exe").parent_path();
-  return (fs::exists(program / "../../bin" / kInstalled) ? kInstalled : "scripts/fetch_model.py") +
-         (" " + name);
-}
+std::string fetch_command(const std::string& name) { return "predgen models get " + name; }
 
 std::string KnownModel::command() const { return fetch_command(std::string(name)); }
 

@@ -17,12 +17,12 @@ answers() {  # answers URL: whether its /health does, within 20 s
   return 1
 }
 
-try() {  # try NAME PROGRAM FETCH: what a newcomer does
-  local name=$1 program=$2 fetch=$3 server answer
+try() {  # try NAME PROGRAM: what a newcomer does
+  local name=$1 program=$2 server answer
   [ "$("$program" --version)" = "$(sed -n 's/.*"versionInfo": "\(.*\)",/\1/p' dist/predgen-*.spdx.json | head -n 1)" ]
   "$program" >"$scratch/welcome" || [ $? = 2 ]
   grep -q "predgen chat --model smollm2" "$scratch/welcome"
-  quietly "$fetch" smollm2
+  quietly "$program" models get smollm2
   answer=$(printf 'What is the capital of France?\n' | "$program" chat --model smollm2 --max-new-tokens 24 2>"$scratch/log") ||
     { cat "$scratch/log"; exit 1; }
   grep -qi paris <<<"$answer"
@@ -44,7 +44,7 @@ try() {  # try NAME PROGRAM FETCH: what a newcomer does
 try_service() {  # the steps of docs/packages.md. No systemd runs here, so the unit's command is started by hand, as nobody
   local unit=/usr/lib/systemd/system/predgen@.service file command server
   quietly systemd-analyze verify "$unit"
-  quietly predgen-fetch-model smollm2 --into /var/lib/predgen
+  quietly predgen models get smollm2 --into /var/lib/predgen
   ln -s smollm2.gguf /var/lib/predgen/model
   quietly systemctl enable predgen@8124
   [ -L /etc/systemd/system/multi-user.target.wants/predgen@8124.service ]
@@ -66,7 +66,8 @@ for file in /usr/share/man/man1/predgen-chat.1.gz /usr/share/bash-completion/com
   # dpkg leaves manual pages out in containers and the like
   [ -e "$file" ] || grep -q "path-exclude" -r /etc/dpkg/dpkg.cfg.d || { echo "FAILED  no $file"; exit 1; }
 done
-try deb predgen predgen-fetch-model
+quietly predgen-fetch-model --list
+try deb predgen
 try_service
 quietly apt-get purge -y predgen
 files >"$scratch/after"
@@ -76,4 +77,4 @@ ok "apt purges it, and nothing is left"
 mkdir "$scratch/anywhere"
 tar -xf dist/predgen-[0-9]*-linux-x86_64.tar.zst -C "$scratch/anywhere"
 mv "$scratch"/anywhere/predgen-* "$scratch/moved here"
-try tar "$scratch/moved here/bin/predgen" "$scratch/moved here/bin/predgen-fetch-model"
+try tar "$scratch/moved here/bin/predgen"

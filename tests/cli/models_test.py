@@ -45,7 +45,7 @@ class Folder:
 def check_empty(folder):
     done = folder.run("models")
     check(done.returncode == 0 and str(folder.path) in done.stdout, "no folder yet: it is named")
-    check("docs/models.md" in done.stdout and "scripts/fetch_model.py smollm2" in done.stdout, "and how models get there")
+    check("docs/models.md" in done.stdout and "predgen models get smollm2" in done.stdout, "and how models get there")
     known = folder.models()["can_be_fetched"]
     ours = {name: (model.kind, model.title, model.size, model.licence) for name, model in known_models.MODELS.items()}
     check({one["name"]: (one["kind"], one["title"], one["bytes"], one["licence"]) for one in known} == ours,
@@ -122,7 +122,7 @@ def check_speech(folder):
     (path / "voice.onnx").write_bytes(b"")
     (row,) = folder.models()["speech_models"]
     check(set(row) == {"name", "path", "error"} and "has 0 bytes" in row["error"] and
-          "scripts/fetch_model.py hibari fetches it again" in row["error"], f"a damaged one says so: {row}")
+          "predgen models get hibari fetches it again" in row["error"], f"a damaged one says so: {row}")
     for missing in known_models.MODELS:
         if missing not in ("hibari", "smollm2"):
             add_voice(folder, missing, b"sound")
@@ -159,10 +159,38 @@ def check_names(folder):
     check(done.returncode == 2 and 'did you mean "demo"?' in done.stderr, "a name that is none")
 
 
+def check_get(folder):
+    """It becomes the script, that of the sources or of the installed tree; what is missing is said."""
+    done = folder.run("models", "get", "smollm2", "silero", "--into", folder.elsewhere / "here", PIP_NO_INDEX="1")
+    check(done.returncode == 2 and all(f"fetch_model: {name}: PIP_NO_INDEX" in done.stderr for name in ("smollm2", "silero")),
+          f"the script of the sources is asked for both: {done.stderr}")
+    check((folder.elsewhere / "here").is_dir(), "and given the folder")
+
+    program, script = (folder.elsewhere / "tree" / name for name in ("libexec/predgen/predgen", "bin/predgen-fetch-model"))
+    for file in (program, script):
+        file.parent.mkdir(parents=True)
+    shutil.copy(PREDGEN, program)
+    script.write_text('#!/bin/sh\necho "$@"\nexit 3\n')
+    script.chmod(0o755)
+
+    def get(**environment):
+        return subprocess.run([program, "models", "get", "silero", "--into", "a b"], capture_output=True, text=True,
+                              env=os.environ | environment)
+
+    done = get()
+    check((done.returncode, done.stdout) == (3, "silero --into a b\n"), f"that of an installed tree: {done.stdout} {done.stderr}")
+    done = get(PATH="/nowhere")
+    check(done.returncode == 2 and done.stderr.count("\n") == 1 and "python3" in done.stderr, f"no Python: {done.stderr.strip()}")
+    script.unlink()
+    done = get()
+    check(done.returncode == 2 and done.stderr.count("\n") == 1 and "predgen-fetch-model" in done.stderr,
+          f"no script: {done.stderr.strip()}")
+
+
 def check_newcomers(folder):
     """What people try first."""
     for model, *parts in (("Qwen/Qwen2.5-7B-Instruct", "hf download Qwen/Qwen2.5-7B-Instruct", "GGUF"),
-                          ("smollm2", "scripts/fetch_model.py smollm2"),
+                          ("smollm2", "predgen models get smollm2"),
                           ("none.gguf", "none.gguf"), (ADAPTER, "is an adapter", "--adapter"),
                           (DEMO / "model.safetensors", "give the folder")):
         done = folder.run("chat", "--model", model)
@@ -176,6 +204,7 @@ def main():
         check_empty(folder)
         check_list(folder)
         check_speech(folder)
+        check_get(folder)
         check_newcomers(folder)
         check_names(folder)
 

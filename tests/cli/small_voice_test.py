@@ -32,14 +32,14 @@ def check_errors(scratch):
     (cut / "vocab.json").write_text('{"a": 1}')
     config = scratch / "voice.yaml"
     config.write_text("speed: 9\n")
-    for more, parts in ((["--tts", "hibari"], ["scripts/fetch_model.py hibari", "--tts espeak"]),
+    for more, parts in ((["--tts", "hibari"], ["predgen models get hibari", "--tts espeak"]),
                         (["--tts", "hibari", "--tts-model", empty], [f"{empty}/vocab.json"]),
                         (["--tts", "hibari", "--tts-model", cut], ["hibari.onnx", "ONNX"]),
                         (["--tts", "hibari", "--voice", "en-us"], ["--voice", "--tts piper"]),
                         (["--tts", "hibari", "--tts-config", config], ["speed"]),
                         (["--tts", "hibari", "--tts-codec", empty], ["--tts zonos"]),
                         (["--tts", "piper"], ["--voice", "joe"]),
-                        (["--tts", "piper", "--voice", "joe"], ["joe", "scripts/fetch_model.py joe"]),
+                        (["--tts", "piper", "--voice", "joe"], ["joe", "predgen models get joe"]),
                         (["--tts", "piper", "--voice", empty], ["no .onnx"]),
                         (["--tts", "piper", "--voice", two], ["a.onnx", "b.onnx"]),
                         (["--tts", "piper", "--voice", text], ["'text'", "espeak"]),

@@ -159,6 +159,14 @@ CASES = {
     "models": """
         smollm2 | smollm2
         --jsn | --jsn | did you mean --json?
+        --json get smollm2 | get | --json
+    """,
+    "models get": """
+        smolm2 | smolm2: | did you mean "smollm2"? | whisper-base
+        smollm2 nobody | nobody: | smollm2, whisper-base
+        smollm2 --inot {t}/new | --inot | did you mean --into?
+        smollm2 --into | --into
+        | name
     """,
     "plan": """
         --config {t}/data-build.yaml | data-build.yaml | another command

@@ -23,7 +23,7 @@ LEAKS = ("json.exception", "System error", "filesystem error", "std::", "basic_s
 def find_commands(*command):
     """What a help lists, with their own: "data", "data build"."""
     text = subprocess.run([PREDGEN, *command, "--help"], capture_output=True, text=True, check=True).stdout
-    for name in re.findall(r"^  (\w+) ", text.partition("Subcommands:\n")[2], re.MULTILINE):
+    for name in re.findall(r"^  (\w+) ", text.partition("Subcommands:\n")[2].partition("\n\n")[0], re.MULTILINE):
         yield " ".join([*command, name])
         yield from find_commands(*command, name)
 

@@ -159,7 +159,9 @@ class Package(unittest.TestCase):
     def test_fetches_models(self):
         self.assertIn("smollm2", self.succeeds(run(self.tree / "bin/predgen-fetch-model", "--list")))
         listed = self.succeeds(self.predgen("models", environment={"PREDGEN_MODELS": str(self.elsewhere / "none")}))
-        self.assertIn("predgen-fetch-model smollm2", listed)
+        self.assertIn("predgen models get smollm2", listed)
+        helped = self.predgen("models", "get", "smollm2", "--into", self.elsewhere / "models", environment={"PIP_NO_INDEX": "1"})
+        self.assertIn("fetch_model: smollm2: ", helped.stderr, "its script is found")
 
     def test_licences_come_along(self):
         names = {file.name for file in (self.tree / "share/doc/predgen").rglob("*")}

@@ -310,6 +310,11 @@ class FetchModel(unittest.TestCase):
         self.assertEqual(self.index.num_wheels, 0, "that is known before anything is downloaded")
         self.expect_nothing_left()
 
+    def test_an_old_python_is_named(self):
+        program = "import sys; sys.version_info = (3, 9, 2); sys.argv[0] = 'x'; import fetch_model; fetch_model.run()"
+        done = subprocess.run([sys.executable, "-c", program, "silero"], cwd=SCRIPTS, capture_output=True, text=True)
+        self.expect_fault((done.returncode, done.stdout, done.stderr), "needs Python 3.11", sys.executable)
+
     def test_one_that_is_gone_keeps_no_other_from_coming(self):
         del self.index.others["part2"]
         code, out, error = self.fetch("tiny", "ears", "voice")

@@ -20,14 +20,20 @@ import help_pages  # noqa: E402
 import spdx_list  # noqa: E402
 
 PROGRAM = r"""#!/bin/sh
-case "$1" in
-  chat) printf "%s\n" "Talk to a model" "Usage: predgen chat [OPTIONS]" "" "Options:" \
+case "$1 $2" in
+  "models get") printf "%s\n" "Fetch models" "Usage: predgen models get [OPTIONS] name..." "" "Positionals:" \
+    "  name NAME:{tiny,small} ... REQUIRED" "                              which ones" "" "Options:" \
+    "  -h,--help                   Print this help message and exit" ;;
+  "models "*) printf "%s\n" "Which there are" "Usage: predgen models [OPTIONS] [SUBCOMMAND]" "" "Options:" \
+    "  -h,--help                   Print this help message and exit" "" "Subcommands:" \
+    "  get                         Fetch models" "" "Examples:" "  predgen models" ;;
+  "chat "*) printf "%s\n" "Talk to a model" "Usage: predgen chat [OPTIONS]" "" "Options:" \
     "  -h,--help                   Print this help message and exit" \
     "  --verifier TEXT:{off,greedy}=greedy" "                              off, or what keeps a draft" "" "Examples:" \
     "  predgen chat --verifier off" ;;
   *) printf "%s\n" "predgen: it's a test" "Usage: predgen [OPTIONS] SUBCOMMAND" "" "Options:" \
     "  -h,--help                   Print this help message and exit" "" "Subcommands:" \
-    "  chat                        Talk to a model" ;;
+    "  chat                        Talk to a model" "  models                      Which there are" ;;
 esac
 """
 
@@ -51,7 +57,7 @@ class HelpPages(Scratch):
 
     def test_a_manual_page_for_each_command(self):
         pages = {path.name: gzip.decompress(path.read_bytes()).decode() for path in (self.share / "man/man1").iterdir()}
-        self.assertEqual(set(pages), {"predgen.1.gz", "predgen-chat.1.gz"})
+        self.assertEqual(set(pages), {"predgen.1.gz", "predgen-chat.1.gz", "predgen-models.1.gz", "predgen-models-get.1.gz"})
         chat = pages["predgen-chat.1.gz"]
         for part in ('.TH PREDGEN-CHAT 1 2026-11-26 "predgen 0.1.0"', "Talk to a model", "\\-\\-verifier", "predgen(1)"):
             self.assertIn(part, chat)
@@ -66,11 +72,14 @@ COMP_WORDS=({' '.join(f"'{word}'" for word in words)}); COMP_CWORD={len(words) -
         self.assertEqual(self.complete("predgen", "chat", "--v"), ["--verifier"])
         self.assertEqual(self.complete("predgen", "chat", "--verifier", "o"), ["off"])
         self.assertEqual(self.complete("predgen", "chat", "sh"), ["share"], "else files")
+        self.assertEqual(self.complete("predgen", "models", "g"), ["get"])
+        self.assertEqual(self.complete("predgen", "models", "get", "s"), ["small"], "what a word may be")
 
     def test_zsh(self):
         text = (self.share / "zsh/site-functions/_predgen").read_text()
         self.assertTrue(text.startswith("#compdef predgen\n"))
         self.assertIn("'--verifier[off, or what keeps a draft]:value:(off greedy)'", text)
+        self.assertIn("'*:name:(tiny small)'", text)
         if shutil.which("zsh"):
             subprocess.run(["zsh", "-n", self.share / "zsh/site-functions/_predgen"], check=True)
 

@@ -41,7 +41,7 @@ TEST(MakeVoice, AVoiceThatIsNotInstalledSaysHowItIsHad) {
   const ModelsFolder models;
   VoiceOptions options;
   options.kind = VoiceKind::kHibari;
-  expect_user_error([&] { make_voice(options); }, {"hibari", "fetch_model.py hibari"});
+  expect_user_error([&] { make_voice(options); }, {"hibari", "predgen models get hibari"});
   options.kind = VoiceKind::kPiper;
   expect_user_error([&] { make_voice(options); }, {"no such folder"});
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "model/checkpoint/model_names.h"
 #include "voice/clauses/clause_synthesizer.h"
 #include "voice/onnx/onnx_runtime.h"
 
@@ -14,10 +15,8 @@ std::shared_ptr<const HibariNetwork> load(const HibariOptions& options) {
   const std::filesystem::path folder = options.model.empty() ? hibari_folder() : options.model;
   std::error_code absent;
   if (options.model.empty() && !std::filesystem::is_directory(folder, absent)) {
-    throw UserError(
-        "the Hibari voice is not in {}: scripts/fetch_model.py hibari fetches it; or use --tts "
-        "espeak",
-        folder.string());
+    throw UserError("the Hibari voice is not in {}: {} fetches it; or use --tts espeak",
+                    folder.string(), fetch_command("hibari"));
   }
   return HibariNetwork::load(folder, options.settings);
 }

@@ -20,8 +20,8 @@ fs::path find_voice(const fs::path& asked) {
   if (is_name && fs::is_directory(models_folder() / asked, absent)) return models_folder() / asked;
   throw UserError(
       "{}: no such folder; a Piper voice is a folder with NAME.onnx and NAME.onnx.json, such as "
-      "'joe', which scripts/fetch_model.py joe fetches",
-      shortened(asked.string()));
+      "'joe', which {} fetches",
+      shortened(asked.string()), fetch_command("joe"));
 }
 
 }  // namespace

@@ -60,8 +60,8 @@ TEST_F(ModelNames, ANameIsLookedUpInTheFolder) {
 }
 
 TEST_F(ModelNames, AMissingNameIsAnsweredWithWhatIsThere) {
-  expect_missing("smollm2", {"smollm2: ", "scripts/fetch_model.py smollm2"});
-  expect_missing("smollm2.gguf", {"scripts/fetch_model.py smollm2 "});
+  expect_missing("smollm2", {"smollm2: ", "predgen models get smollm2"});
+  expect_missing("smollm2.gguf", {"predgen models get smollm2 "});
   expect_missing("smollm", {"smollm: ", "did you mean \"smollm2\"?"});
   add("tiny.gguf");
   expect_missing("tinny", {"did you mean \"tiny\"?"});

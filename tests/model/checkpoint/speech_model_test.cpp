@@ -51,9 +51,8 @@ TEST_F(SpeechModels, AreFoundByTheirNames) {
 
 TEST_F(SpeechModels, AMissingOneIsAnsweredWithTheCommandThatFetchesIt) {
   const auto find = [&](const std::string& name) { speech_model(name, models_.path()); };
-  expect_user_error([&] { find("whisper-base"); },
-                    {"whisper-base: ", models_.path().string(),
-                     "scripts/fetch_model.py whisper-base fetches it"});
+  expect_user_error([&] { find("whisper-base"); }, {"whisper-base: ", models_.path().string(),
+                                                    "predgen models get whisper-base fetches it"});
   expect_user_error([&] { find("whisper-bse"); }, {"did you mean \"whisper-base\"?"});
   expect_user_error([&] { find("smollm2"); }, {"smollm2: no model of this name hears or speaks"});
   expect_user_error([&] { find("../hibari"); }, {"../hibari: no model of this name"});
@@ -61,13 +60,13 @@ TEST_F(SpeechModels, AMissingOneIsAnsweredWithTheCommandThatFetchesIt) {
   expect_user_error([&] { find(std::string(5000, 'x')); }, {"xxx..: no model"});
   expect_user_error([] { speech_model("silero", {}); }, {"silero", "PREDGEN_MODELS"});
   fs::remove(voice_ / "speech_model.json");
-  expect_fault({"hibari: no such model", "scripts/fetch_model.py hibari"});
+  expect_fault({"hibari: no such model", "predgen models get hibari"});
 }
 
 TEST_F(SpeechModels, WhatIsNotWholeIsNamed) {
   write_file(voice_ / "voice.onnx", "soun");
   expect_fault({(voice_ / "voice.onnx").string() + ": has 4 bytes instead of 5; ",
-                "scripts/fetch_model.py hibari fetches it again"});
+                "predgen models get hibari fetches it again"});
   fs::remove(voice_ / "voice.onnx");
   expect_fault({(voice_ / "voice.onnx").string() + ": ", "hibari fetches it again"});
 }
@@ -77,7 +76,7 @@ TEST_F(SpeechModels, OtherContentIsSeenWhereHashesAreAsked) {
   const SpeechModel model = read_speech_model(voice_);
   expect_user_error([&] { check_hashes(model); },
                     {(voice_ / "voice.onnx").string() + ": holds something else",
-                     "scripts/fetch_model.py hibari fetches it again"});
+                     "predgen models get hibari fetches it again"});
 }
 
 TEST_F(SpeechModels, ABrokenDescriptionIsOneLine) {

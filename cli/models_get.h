@@ -1,0 +1,10 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace predgen::cli {
+
+/// "models get": becomes the script that fetches models (fetch_script.h).
+CLI::App* add_models_get(CLI::App& models);
+
+}  // namespace predgen::cli
