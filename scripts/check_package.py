@@ -1,9 +1,10 @@
-"""Checks the limits of what scripts/package.sh made: sizes, libraries that are there, local folders, start times.
+"""Checks what scripts/package.sh made: sizes, libraries that are there, local folders, start times, an older CPU.
 
-usage: check_package.py DIST
+usage: check_package.py DIST [--against OTHER]
 
-Start times are what a user of the unpacked tar file waits: the first run has none of its files in memory. A busy
-machine is slower, so processor time is printed, too.
+Start times are what a user of the unpacked tar file waits: the first run has none of its files in memory. They need the
+model smollm2. Where qemu-user is installed, the program also runs on a CPU that has AVX2 and nothing later. OTHER holds
+what another machine or folder made of the same commit: it must have the same hashes.
 """
 import json
 import os
@@ -110,7 +111,9 @@ def check_times(check, tree):
     for name, command in (("predgen --version", [program, "--version"]), ("predgen", [program])):
         timed(command, environment)
         times[name] = timed(command, environment)
-    if (models / "smollm2.gguf").exists():
+    if not (models / "smollm2.gguf").exists():
+        check(False, f"chat: there is no smollm2.gguf in {models}: predgen models get smollm2, or set PREDGEN_MODELS")
+    else:
         chat = [program, "chat", "--model", "smollm2"]
         forget(tree)
         handle = os.open(models / "smollm2.gguf", os.O_RDONLY)
@@ -122,8 +125,36 @@ def check_times(check, tree):
         check(took <= SECONDS[name], f"{name}: {took:.2f} s of at most {SECONDS[name]}")
 
 
-def main(dist):
+def check_older_cpu(check, tree):
+    """The program says its version and speaks on Haswell, the first CPU with AVX2."""
+    emulator = shutil.which("qemu-x86_64") or shutil.which("qemu-x86_64-static")
+    if not emulator:
+        print("skipped a CPU with AVX2 only: apt-get install qemu-user", flush=True)
+        return
+    program = [emulator, "-cpu", "Haswell", str(tree / "libexec/predgen/predgen")]
+    demo = str(tree / "share/predgen/checkpoints/demo")
+    environment = CLEAN | {"GOMP_SPINCOUNT": "1000"}  # or it would start itself again (cli/bounded_spin.cpp), not emulated
+    for arguments in (["--version"], ["generate", "--model", demo, "--prompt", "Hello", "--max-new-tokens", "4", "--threads", "1"]):
+        done = subprocess.run([*program, *arguments], capture_output=True, text=True, env=environment, timeout=600)
+        fault = "" if done.returncode == 0 else f": {done.returncode} {done.stderr.strip()[-200:]}"
+        check(done.returncode == 0 and done.stdout.strip(), f"with AVX2 only: predgen {arguments[0]}{fault}")
+
+
+def sums_of(dist):
+    lines = pathlib.Path(dist, "SHA256SUMS").read_text().splitlines()
+    return dict(reversed(line.split(maxsplit=1)) for line in lines)
+
+
+def check_same_bytes(check, dist, other):
+    ours, theirs = sums_of(dist), sums_of(other)
+    differ = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+    check(not differ, f"the same bytes as in {other} {' '.join(differ)}")
+
+
+def main(dist, other=None):
     check, dist = Check(), pathlib.Path(dist).resolve()
+    if other:
+        check_same_bytes(check, dist, other)
     files = sorted(path for path in dist.iterdir() if path.suffix in (".zst", ".deb"))
     sums = subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=dist, capture_output=True, text=True)
     check(sums.returncode == 0, f"SHA256SUMS {sums.stdout.strip()}")
@@ -142,11 +173,13 @@ def main(dist):
         named = {file for entry in listed for file in entry["comment"].split(", ")}
         unnamed = [str(path.relative_to(tree)) for path in (tree / "lib").rglob("*.so*") if str(path.relative_to(tree)) not in named]
         check(not unnamed, f"{len(listed)} packages list all libraries {' '.join(unnamed)}")
+        check_older_cpu(check, tree)
         check_times(check, tree)
     return check.num_failed > 0
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or not shutil.which("zstd"):
+    is_right = len(sys.argv) == 2 or len(sys.argv) == 4 and sys.argv[2] == "--against"
+    if not is_right or not shutil.which("zstd"):
         sys.exit(__doc__)
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], *sys.argv[3:]))

@@ -8,11 +8,12 @@
 #   SHA256SUMS                                 of these, and SOURCES: the commit, and the hash of its files
 #
 #   scripts/package.sh [--build DIR] [options of setup.sh]
-#   scripts/package.sh --check
+#   scripts/package.sh --check [--against OTHER]
 #
 #   --build DIR  for a test: use the finished build in DIR (build, say) instead of compiling in build-package, and
 #                compress quickly; the packages then contain its paths, and support the GPUs that it was made for
-#   --check      unpack what is in dist/, and check its limits: sizes, libraries, start times
+#   --check      unpack what is in dist/, and check its limits: sizes, libraries, start times, a CPU with AVX2 only; and with
+#                --against that OTHER, the dist/ of another build of this commit, has the same bytes
 #
 # The same commit gives the same bytes on a Debian 12 with the same packages. Needs patchelf and zstd.
 set -euo pipefail
@@ -24,8 +25,8 @@ build='' setup_options=()
 while [ $# -gt 0 ]; do
   case $1 in
     --build) [ $# -ge 2 ] || die "--build needs a folder"; build=$2; shift ;;
-    --check) exec python3 scripts/check_package.py dist ;;
-    -h | --help) sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --check) shift; exec python3 scripts/check_package.py dist "$@" ;;
+    -h | --help) sed -n '2,19s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) setup_options+=("$1") ;;
   esac
   shift

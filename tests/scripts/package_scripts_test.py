@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from contextlib import redirect_stdout
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -181,11 +182,48 @@ class DebianPackage(Scratch):
 
 
 class CheckPackage(Scratch):
-    def faults(self, work):
+    def lines(self, work):
         check = check_package.Check()
         with redirect_stdout(io.StringIO()) as out:
             work(check)
-        return [line for line in out.getvalue().splitlines() if line.startswith("FAILED")]
+        return out.getvalue().splitlines()
+
+    def faults(self, work):
+        return [line for line in self.lines(work) if line.startswith("FAILED")]
+
+    def write_program(self, place, text):
+        (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / place).write_text(f"#!/bin/sh\n{text}\n")
+        (self.folder / place).chmod(0o755)
+
+    def test_a_chat_that_is_not_tried_is_a_fault(self):
+        self.write_program("bin/predgen", "true")
+        with unittest.mock.patch.dict(os.environ, {"PREDGEN_MODELS": str(self.folder / "models")}):
+            (fault,) = self.faults(lambda check: check_package.check_times(check, self.folder))
+        self.assertIn("predgen models get smollm2", fault)
+
+    def test_other_bytes_are_seen(self):
+        ours, theirs = self.folder / "ours", self.folder / "theirs"
+        for folder in (ours, theirs):
+            folder.mkdir()
+            (folder / "SHA256SUMS").write_text("aa  predgen.deb\nbb  a file\n")
+        compare = lambda check: check_package.check_same_bytes(check, ours, theirs)  # noqa: E731
+        self.assertEqual(self.faults(compare), [])
+        for text, name in (("aa  predgen.deb\ncc  a file\n", "a file"), ("bb  a file\n", "predgen.deb")):
+            (theirs / "SHA256SUMS").write_text(text)
+            self.assertTrue(self.faults(compare)[0].endswith(f" {name}"))
+
+    def test_an_older_cpu_is_tried_or_left_out_aloud(self):
+        self.write_program("qemu/qemu-x86_64", '[ "$1 $2 $GOMP_SPINCOUNT" = "-cpu Haswell 1000" ] || exit 9\nshift 2\nexec "$@"')
+        try_it = lambda check: check_package.check_older_cpu(check, self.folder)  # noqa: E731
+        with unittest.mock.patch.dict(os.environ, {"PATH": str(self.folder / "nothing")}):
+            (line,) = self.lines(try_it)
+            self.assertTrue(line.startswith("skipped") and "qemu-user" in line, line)
+        with unittest.mock.patch.dict(os.environ, {"PATH": str(self.folder / "qemu")}):
+            self.write_program("libexec/predgen/predgen", "echo Hello")
+            self.assertEqual(self.faults(try_it), [])
+            self.write_program("libexec/predgen/predgen", '[ "$1" = --version ] && echo 0.1 || kill -ILL $$')
+            self.assertEqual(len(self.faults(try_it)), 1)
 
     def test_a_library_that_is_missing_is_seen(self):
         tree = self.folder / "tree"
