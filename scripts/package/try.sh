@@ -9,12 +9,25 @@ files() { find / -xdev \( -path /proc -o -path /dev -o -path /sys -o -path /tmp 
   -o -path /var/lib/apt -o -path /var/lib/dpkg \) -prune -o -print | sort; }
 
 quietly apt-get update
-quietly apt-get install -y --no-install-recommends python3 python3-pip curl zstd systemd
+quietly apt-get install -y --no-install-recommends python3 python3-pip python3-venv curl zstd systemd
+quietly python3 -m venv "$scratch/venv"
+quietly "$scratch/venv/bin/pip" install openai
 files >"$scratch/before"
 
 answers() {  # answers URL: whether its /health does, within 20 s
   for _ in $(seq 100); do curl -sf "$1/health" && return; sleep 0.2; done
   return 1
+}
+
+ask() {  # ask URL: what OpenAI's own client gets for a request
+  "$scratch/venv/bin/python" - "$1/v1" <<'END'
+import sys
+import openai
+client = openai.OpenAI(base_url=sys.argv[1], api_key="none", max_retries=0)
+question = [{"role": "user", "content": "What is the capital of France?"}]
+answer = client.chat.completions.create(model="smollm2", max_tokens=24, temperature=0, messages=question)
+print(answer.choices[0].message.content)
+END
 }
 
 try() {  # try NAME PROGRAM: what a newcomer does
@@ -32,13 +45,13 @@ try() {  # try NAME PROGRAM: what a newcomer does
   ok "$name: espeak"
   "$program" serve --model smollm2 --port 8123 >"$scratch/serve.log" 2>&1 &
   server=$!
-  answers http://127.0.0.1:8123 >/dev/null
-  answer=$(curl -sf http://127.0.0.1:8123/v1/chat/completions -H 'Content-Type: application/json' \
-    -d '{"model": "smollm2", "max_tokens": 8, "messages": [{"role": "user", "content": "Say hello."}]}')
+  answers http://127.0.0.1:8123 >"$scratch/health" || { cat "$scratch/serve.log"; echo "FAILED  $name: serve"; exit 1; }
+  grep -q "\"version\":\"$("$program" --version)\"" "$scratch/health"
+  answer=$(ask http://127.0.0.1:8123)
   kill "$server"
-  wait "$server" || true
-  grep -q '"content"' <<<"$answer"
-  ok "$name: serve"
+  wait "$server" || [ $? = 130 ]
+  grep -qi paris <<<"$answer"
+  ok "$name: serve, asked by openai's client: $(tr '\n' ' ' <<<"$answer" | cut -c1-60)"
 }
 
 try_service() {  # the steps of docs/packages.md. No systemd runs here, so the unit's command is started by hand, as nobody
