@@ -98,9 +98,12 @@ void TurnRecogniser::take(std::span<const float> samples) {
   if (!recogniser_) recogniser_ = make_recogniser_(*this);
   num_samples_ += std::ssize(samples);
   resampler_.write(samples);
-  if (!recogniser_->add(utterance_, std::exchange(resampled_, {}))) {
-    lose(failure("is too slow"));
-  }
+  if (!pass_on()) lose(failure("is too slow"));
+}
+
+bool TurnRecogniser::pass_on() {
+  passed_.add(resampled_);
+  return recogniser_->add(utterance_, std::exchange(resampled_, {}));
 }
 
 void TurnRecogniser::commit() {
@@ -119,9 +122,7 @@ void TurnRecogniser::commit() {
                      fmt::format("{} turns have not been understood yet: wait", commits_.size()));
   }
   resampler_.drain();
-  if (!recogniser_->add(utterance_, std::exchange(resampled_, {}))) {
-    return lose(failure("is too slow"));
-  }
+  if (!pass_on()) return lose(failure("is too slow"));
   recogniser_->finish(utterance_);
   RecognisedTurn turn = spoken();
   turn.was_committed = true;
@@ -135,7 +136,6 @@ void TurnRecogniser::clear() {
   if (recogniser_) recogniser_->drop(utterance_);
   begin_utterance();
   resampler_.clear();
-  resampled_.clear();
   const bool is_heard = commits_.empty() && !words_.all().empty();
   if (commits_.empty()) words_ = {};
   begin_turn();
@@ -149,7 +149,6 @@ void TurnRecogniser::lose(const SoundError& why) {
   commits_.clear();
   words_ = {};
   resampler_.clear();
-  resampled_.clear();
   const bool is_under_way = end_.is_detected || num_samples_ > turn_begin_;
   begin_turn();
   if (is_under_way) lost_ = clock_.now();
@@ -173,10 +172,12 @@ RecognisedTurn TurnRecogniser::spoken() const {
   return turn;
 }
 
-void TurnRecogniser::begin_utterance() {
+void TurnRecogniser::begin_utterance(std::vector<float> before) {
   take_voice({});
   ++utterance_;
-  utterance_begin_ = num_samples_;
+  utterance_begin_ = num_samples_ - std::ssize(before) * sample_rate_ / kRecogniserRate;
+  passed_.clear();
+  resampled_ = std::move(before);
 }
 
 int64_t TurnRecogniser::place_of(int64_t sample) const {
@@ -237,9 +238,9 @@ void TurnRecogniser::end_turn_after_silence() {
   const int64_t number = words_.number;
   words_ = {};
   if (voice_) {
-    // Its segment may continue with words of the next turn.
+    // Its segment may continue with words of the next turn, which may have begun already.
     recogniser_->drop(utterance_);
-    begin_utterance();
+    begin_utterance(passed_.after(voice_->until));
   } else {
     words_.number = number;
   }

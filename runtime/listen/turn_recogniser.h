@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/mutex.h"
 #include "runtime/listen/end_of_turn.h"
+#include "runtime/listen/recent_sound.h"
 #include "runtime/listen/recogniser.h"
 #include "runtime/speech/resampling_sink.h"
 
@@ -107,6 +108,8 @@ class TurnRecogniser : private RecogniserHandler {
   void on_failure(const std::string& why) override;
 
   void take(std::span<const float> samples) REQUIRES(mutex_);
+  /// Passes the resampled sound on to the recogniser. False: it is too slow.
+  bool pass_on() REQUIRES(mutex_);
   /// Whether sound is ignored because the recogniser has failed.
   bool is_deaf(size_t num_samples) REQUIRES(mutex_);
   void lose(const SoundError& why) REQUIRES(mutex_);
@@ -114,8 +117,8 @@ class TurnRecogniser : private RecogniserHandler {
   void end_turn_after_silence() REQUIRES(mutex_);
   bool is_turn_over() const REQUIRES(mutex_);
   void tell_pause() REQUIRES(mutex_);
-  /// Sound that begins now is the next utterance's.
-  void begin_utterance() REQUIRES(mutex_);
+  /// Sound that begins now is the next utterance's, after `before`, which was the last one's.
+  void begin_utterance(std::vector<float> before = {}) REQUIRES(mutex_);
   void take_voice(const std::optional<HeardVoice>& voice) REQUIRES(mutex_);
   /// The place of an utterance's sample, in ms of all sound.
   int64_t place_of(int64_t sample) const REQUIRES(mutex_);
@@ -135,6 +138,7 @@ class TurnRecogniser : private RecogniserHandler {
   std::function<void(const std::string&)> on_pause_ GUARDED_BY(mutex_);
   std::string paused_words_ GUARDED_BY(mutex_);      // that on_pause_ was told last of this turn
   std::vector<float> resampled_ GUARDED_BY(mutex_);  // not passed on yet
+  RecentSound passed_ GUARDED_BY(mutex_);            // of utterance_, passed on
   ResamplingSink resampler_ GUARDED_BY(mutex_);
   int64_t utterance_ GUARDED_BY(mutex_) = 0;            // that the recogniser is getting
   int64_t utterance_begin_ GUARDED_BY(mutex_) = 0;      // of num_samples_

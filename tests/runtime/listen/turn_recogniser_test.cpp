@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <span>
 
 #include "tests/fakes/manual_clock.h"
 #include "tests/fakes/recogniser_desk.h"
@@ -12,6 +14,7 @@
 namespace predgen {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -326,6 +329,39 @@ TEST(TurnRecogniser, WhatTheRecogniserStillHearsOfATurnThatIsOverIsNotTheNextOne
   ear.desk.hear_voice("please", voice(300, false));
   ASSERT_THAT(ear.turns, SizeIs(2));  // by the samples of its own utterance
   EXPECT_EQ(ear.turns[1].text, "please");
+}
+
+TEST(TurnRecogniser, TheNextTurnBeginsWithTheSoundBehindTheVoice) {
+  Ear ear;
+  ear.in.set_end({.is_detected = true, .silence_ms = 300});
+  ear.in.set_on_voice([&](const UserVoice& of) {
+    EXPECT_NEAR(static_cast<double>(of.since_ms), 1000, 5);
+    ear.log.push_back(of.is_active ? "voice" : "pause");
+  });
+  ear.in.add(tone(1000));
+  ear.desk.hear_voice("find me", voice(700, false));
+  ASSERT_THAT(ear.turns, SizeIs(1));
+  const std::vector<float> first = std::exchange(ear.desk.samples, {});
+  ear.in.add(tone(20, 1000 * 24));
+  const std::span<const float> behind = std::span(first).subspan(700 * 16);
+  ASSERT_GT(ear.desk.samples.size(), behind.size());
+  EXPECT_TRUE(std::ranges::equal(behind, std::span(ear.desk.samples).first(behind.size())));
+  ++ear.desk.utterance;
+  ear.in.add(tone(980, 1020 * 24));
+  ear.desk.hear_voice("a", {.is_active = true, .since = 300 * 16, .until = 400 * 16});
+  EXPECT_EQ(ear.log.back(), "words a");
+  EXPECT_THAT(ear.log, Contains("voice"));
+  ear.desk.hear_voice("a hotel", {.since = 300 * 16, .until = 500 * 16, .is_in_words = true});
+  EXPECT_EQ(ear.turns.back().text, "a hotel");
+}
+
+TEST(TurnRecogniser, OfALongPauseTheNextTurnHasOnlyTheEnd) {
+  Ear ear(/*detects=*/true);
+  ear.in.add(tone(3000));
+  ear.desk.hear_voice("find me", voice(1000, false));
+  ear.desk.samples.clear();
+  ear.in.add(tone(20, 3000 * 24));
+  EXPECT_NEAR(static_cast<double>(ear.desk.samples.size()), 520 * 16, 100);
 }
 
 TEST(TurnRecogniser, APauseIsWaitedForByHowLikelyItEndsTheTurn) {
