@@ -11,7 +11,7 @@ struct EarsLimits {
   double load_seconds = 60;     // until it has read its models
   double ping_seconds = 1;      // until it is asked again whether it is alive
   double answer_seconds = 10;   // until that is answered: longer than any decode takes
-  double waiting_seconds = 30;  // of sound that it has not taken yet
+  double waiting_seconds = 30;  // of one stream's sound that it has not taken yet
   double again_seconds = 1;     // until it is restarted, if it has ended twice in a short time
 };
 

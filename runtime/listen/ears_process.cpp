@@ -47,7 +47,6 @@ struct EarsProcess::Running {
   EarsFrameReader reader;
   std::array<char, 65536> buffer{};
   std::string writing;
-  size_t num_writing = 0;  // samples
   bool is_ready = false, is_asked = false;
   SteadyClock::time_point began = SteadyClock::now();
 };
@@ -87,10 +86,7 @@ void EarsProcess::remove(EarsListener& listener) {
 bool EarsProcess::send(uint32_t stream, std::span<const float> samples) {
   constexpr size_t kMost = kMaxEarsPayload / sizeof(float);
   const auto most = static_cast<size_t>(options_.limits.waiting_seconds * kRecogniserRate);
-  if (num_waiting_ += samples.size(); num_waiting_ > most) {
-    num_waiting_ -= samples.size();
-    return false;
-  }
+  if (!streams_.add_waiting(stream, samples.size(), most)) return false;
   for (; !samples.empty(); samples = samples.subspan(std::min(kMost, samples.size()))) {
     const auto part = samples.first(std::min(kMost, samples.size()));
     post({.type = Type::kSound, .stream = stream, .payload = samples_to_bytes(part)});
@@ -108,7 +104,9 @@ void EarsProcess::post(EarsFrame frame) {
              [this, moved = std::move(frame)]() mutable { send_frame(std::move(moved)); });
 }
 
-void EarsProcess::forget(const EarsFrame& frame) { num_waiting_ -= num_samples_of(frame); }
+void EarsProcess::forget(const EarsFrame& frame) {
+  streams_.remove_waiting(frame.stream, num_samples_of(frame));
+}
 
 void EarsProcess::send_frame(EarsFrame frame) {
   const bool is_dropped = frame.type == Type::kDrop;
@@ -157,12 +155,11 @@ void EarsProcess::write() {
   Running& to = *running_;
   while (!outbox_.empty() && to.writing.size() < kMostBytes) {
     to.writing += to_bytes(outbox_.front());
-    to.num_writing += num_samples_of(outbox_.front());
+    forget(outbox_.front());
     outbox_.pop_front();
   }
   asio::async_write(to.socket, asio::buffer(to.writing),
                     [this, of = running_](const Code& error, size_t) {
-                      num_waiting_ -= std::exchange(of->num_writing, 0);
                       of->writing.clear();
                       if (of == running_ && !error) write();  // an error is read, too
                     });

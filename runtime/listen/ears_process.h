@@ -35,8 +35,8 @@ class EarsProcess {
 
   /// A stream for this listener.
   uint32_t open(EarsListener& listener) { return streams_.open(listener); }
-  /// False: too much sound is queued already; this was not taken. Sound of a lost stream is not
-  /// sent.
+  /// False: too much sound of this stream is queued already; this was not taken. Sound of a lost
+  /// stream is not sent.
   bool send(uint32_t stream, std::span<const float> samples);
   void finish(uint32_t stream) { post({.type = EarsFrame::Type::kEnd, .stream = stream}); }
   /// The listener is told nothing more about the stream.
@@ -66,7 +66,6 @@ class EarsProcess {
 
   const EarsOptions options_;
   const std::filesystem::path program_;
-  std::atomic<size_t> num_waiting_ = 0;  // samples
   std::atomic<pid_t> pid_ = -1;
 
   EarsStreams streams_;

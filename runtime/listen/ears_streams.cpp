@@ -13,7 +13,7 @@ std::vector<uint32_t> EarsStreams::remove(EarsListener& listener) {
   listeners_.erase(&listener);
   std::vector<uint32_t> streams;
   std::erase_if(streams_, [&](const auto& entry) {
-    if (entry.second != &listener) return false;
+    if (entry.second.listener != &listener) return false;
     streams.push_back(entry.first);
     return true;
   });
@@ -22,7 +22,7 @@ std::vector<uint32_t> EarsStreams::remove(EarsListener& listener) {
 
 uint32_t EarsStreams::open(EarsListener& listener) {
   const Lock lock(mutex_);
-  streams_.emplace(++newest_, &listener);
+  streams_.emplace(++newest_, Stream{.listener = &listener});
   return newest_;
 }
 
@@ -41,10 +41,25 @@ bool EarsStreams::is_empty() {
   return streams_.empty();
 }
 
+bool EarsStreams::add_waiting(uint32_t stream, size_t num_samples, size_t most) {
+  const Lock lock(mutex_);
+  const auto found = streams_.find(stream);
+  if (found == streams_.end()) return true;
+  if (found->second.num_waiting + num_samples > most) return false;
+  found->second.num_waiting += num_samples;
+  return true;
+}
+
+void EarsStreams::remove_waiting(uint32_t stream, size_t num_samples) {
+  const Lock lock(mutex_);
+  const auto found = streams_.find(stream);
+  if (found != streams_.end()) found->second.num_waiting -= num_samples;
+}
+
 EarsListener* EarsStreams::listener_of(uint32_t stream) {
   const Lock lock(mutex_);
   const auto found = streams_.find(stream);
-  return found == streams_.end() ? nullptr : found->second;
+  return found == streams_.end() ? nullptr : found->second.listener;
 }
 
 void EarsStreams::tell_heard(uint32_t stream, const RecognisedSegment& segment) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -41,6 +42,11 @@ class EarsStreams {
   bool is_open(uint32_t stream);
   bool is_empty();
 
+  /// Counts sound that waits in a stream. False: it would have more than `most` samples, and these
+  /// do not count. Nothing counts in a stream that is not open.
+  bool add_waiting(uint32_t stream, size_t num_samples, size_t most);
+  void remove_waiting(uint32_t stream, size_t num_samples);
+
   // News of streams that are not open is dropped.
   void tell_heard(uint32_t stream, const RecognisedSegment& segment);
   void tell_done(uint32_t stream);
@@ -49,13 +55,18 @@ class EarsStreams {
   void tell_started();
 
  private:
+  struct Stream {
+    EarsListener* listener;
+    size_t num_waiting = 0;  // samples
+  };
+
   EarsListener* listener_of(uint32_t stream);
   std::set<EarsListener*> listeners();
 
   Mutex telling_;  // guards calls of listeners: none is running once remove() has returned
   Mutex mutex_;
   std::set<EarsListener*> listeners_ GUARDED_BY(mutex_);
-  std::map<uint32_t, EarsListener*> streams_ GUARDED_BY(mutex_);
+  std::map<uint32_t, Stream> streams_ GUARDED_BY(mutex_);
   uint32_t newest_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -143,6 +143,17 @@ TEST(EarsProcess, WaitingSoundIsBounded) {
   process.remove(listener);
 }
 
+TEST(EarsProcess, WaitingSoundOfOthersDoesNotCount) {
+  FakeEars fake("ready\nhang\n");
+  fake.options().limits.waiting_seconds = 1;
+  EarsProcess process(fake.options());
+  Listener listener;
+  process.add(listener);
+  const std::vector<float> second(16'000);
+  for (int i = 0; i < 40; ++i) EXPECT_TRUE(process.send(process.open(listener), second));
+  process.remove(listener);
+}
+
 TEST(EarsProcess, ALongSoundIsSentInParts) {
   FakeEars fake("ready\nawait S\nawait S\nawait S\ntext three\n");
   EarsProcess process(fake.options());
