@@ -91,17 +91,27 @@ void EarsRecogniser::on_done(uint32_t stream) {
   tell();
 }
 
-void EarsRecogniser::on_lost(const std::string& why, bool is_starting) {
+void EarsRecogniser::forget_all(uint32_t lost) {
+  for (const auto& [utterance, of] : utterances_) {
+    if (of.stream && *of.stream > lost) process_->drop(*of.stream);
+  }
+  utterances_.clear();
+}
+
+void EarsRecogniser::on_lost(const std::string& why, bool is_starting, uint32_t last) {
+  const auto is_lost = [last](const Utterance& of) {
+    return !of.is_done && of.stream && *of.stream <= last;
+  };
   bool is_failure = false;
   {
     const Lock lock(mutex_);
     is_failure = std::ranges::any_of(utterances_, [&](const auto& entry) {
       const Utterance& of = entry.second;
-      return !of.is_done && (!is_starting || (of.is_finished && !of.has_words));
+      return is_starting ? is_lost(of) && of.is_finished && !of.has_words : !of.is_done;
     });
-    if (is_failure) utterances_.clear();
+    if (is_failure) forget_all(last);
     for (auto& [utterance, of] : utterances_) {
-      if (of.is_done) continue;
+      if (!is_lost(of)) continue;
       of.was_active = of.last.voice && of.last.voice->is_active;
       of.last = ended(of.last);
       of.untold.push_back(of.last);

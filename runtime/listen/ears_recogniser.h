@@ -45,9 +45,11 @@ class EarsRecogniser : public Recogniser, private EarsListener {
 
   void on_heard(uint32_t stream, const RecognisedSegment& segment) override;
   void on_done(uint32_t stream) override;
-  void on_lost(const std::string& why, bool is_starting) override;
+  void on_lost(const std::string& why, bool is_starting, uint32_t last) override;
   void on_started() override;
 
+  /// Streams up to the number `lost` are closed already.
+  void forget_all(uint32_t lost) REQUIRES(mutex_);
   /// Null: it was dropped.
   Utterance* find(uint32_t stream) REQUIRES(mutex_);
   /// Tells the handler what is untold, utterance by utterance: finished ones come first.

@@ -81,11 +81,13 @@ std::set<EarsListener*> EarsStreams::listeners() {
 
 void EarsStreams::tell_lost(const std::string& why, bool is_starting) {
   const Lock telling(telling_);
+  uint32_t last = 0;
   {
     const Lock lock(mutex_);
     streams_.clear();
+    last = newest_;
   }
-  for (EarsListener* const listener : listeners()) listener->on_lost(why, is_starting);
+  for (EarsListener* const listener : listeners()) listener->on_lost(why, is_starting, last);
 }
 
 void EarsStreams::tell_started() {

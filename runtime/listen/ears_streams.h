@@ -21,9 +21,10 @@ class EarsListener {
   virtual void on_heard(uint32_t stream, const RecognisedSegment& segment) = 0;
   /// Everything in the stream was told.
   virtual void on_done(uint32_t stream) = 0;
-  /// The program has ended, and all streams with it. `why` continues "the recogniser".
-  /// `is_starting`: new streams are heard as soon as it has started again.
-  virtual void on_lost(const std::string& why, bool is_starting) = 0;
+  /// The program has ended, and with it all streams up to the number `last`; later ones are new.
+  /// `why` continues "the recogniser". `is_starting`: new streams are heard as soon as it has
+  /// started again.
+  virtual void on_lost(const std::string& why, bool is_starting, uint32_t last) = 0;
   /// It has started again.
   virtual void on_started() = 0;
 };
@@ -50,7 +51,7 @@ class EarsStreams {
   // News of streams that are not open is dropped.
   void tell_heard(uint32_t stream, const RecognisedSegment& segment);
   void tell_done(uint32_t stream);
-  /// To all listeners; no stream is open any more.
+  /// To all listeners; no stream that was opened before is open any more.
   void tell_lost(const std::string& why, bool is_starting);
   void tell_started();
 

@@ -24,7 +24,7 @@ struct Listener : EarsListener, ToldLines {
     add(std::to_string(stream) + " " + segment.text);
   }
   void on_done(uint32_t stream) override { add(std::to_string(stream) + " done"); }
-  void on_lost(const std::string& why, bool is_starting) override {
+  void on_lost(const std::string& why, bool is_starting, uint32_t) override {
     add(why + (is_starting ? "; starts" : ""));
   }
   void on_started() override { ++num_starts; }

@@ -184,6 +184,30 @@ ready
   EXPECT_EQ(heard_by_two(script, 500), "find me");
 }
 
+/// Adds sound for another conversation while the program's end is told.
+struct Hasty : EarsListener {
+  void on_heard(uint32_t, const RecognisedSegment&) override {}
+  void on_done(uint32_t) override {}
+  void on_lost(const std::string&, bool, uint32_t) override { other->add(0, kSound); }
+  void on_started() override {}
+  EarsRecogniser* other = nullptr;
+};
+
+TEST(EarsRecogniser, WhatBeginsWhileTheProgramsEndIsToldIsHeardByTheNextOne) {
+  FakeEars fake("ready\nawait S\nexit 1\n---\nready\nawait S\ntext two\n");
+  const auto process = std::make_shared<EarsProcess>(fake.options());
+  Log log;
+  struct {
+    Hasty first;  // is told first: the order is that of addresses
+    EarsRecogniser second;
+  } listeners{{}, {process, log}};
+  listeners.first.other = &listeners.second;
+  process->add(listeners.first);
+  process->send(process->open(listeners.first), kSound);
+  EXPECT_THAT(log.take(1), ElementsAre("0.0 two until 100 .."));
+  process->remove(listeners.first);
+}
+
 TEST(EarsRecogniser, ConversationsShareAProgram) {
   Ears ears("ready\nawait S\ntext one\nawait S\ntext two\n");
   Log other_log;
