@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/log.h"
+#include "core/text.h"
+
 namespace predgen {
 namespace {
 
@@ -120,7 +123,7 @@ void EarsRecogniser::on_lost(const std::string& why, bool is_starting, uint32_t 
       of.is_done = of.is_finished;
     }
   }
-  if (is_failure) return handler_.on_failure(why);
+  if (is_failure) return fail(why);
   tell();
 }
 
@@ -142,6 +145,27 @@ void EarsRecogniser::on_started() {
 }
 
 void EarsRecogniser::tell() {
+  try {
+    tell_untold();
+  } catch (const std::exception& error) {
+    {
+      const Lock lock(mutex_);
+      forget_all(/*lost=*/0);
+    }
+    fail(fmt::format("was heard, but not understood: {}", first_line(error.what())));
+  }
+}
+
+void EarsRecogniser::fail(const std::string& why) {
+  try {
+    handler_.on_failure(why);
+  } catch (const std::exception& error) {
+    spdlog::error("a conversation cannot be told that its recogniser {}: {}", why,
+                  first_line(error.what()));
+  }
+}
+
+void EarsRecogniser::tell_untold() {
   while (true) {
     int64_t utterance = 0;
     std::optional<RecognisedSegment> segment;

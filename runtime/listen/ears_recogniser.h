@@ -18,7 +18,8 @@ namespace predgen {
 /// utterance is a stream of it. When the program ends, what was told of an utterance stays, as if
 /// the user had paused, and sound added from then on continues the utterance and waits until the
 /// program has restarted; an active voice is assumed to go on until then. It is a failure only if
-/// nothing was told of a finished utterance, or if the program does not restart.
+/// nothing was told of a finished utterance, or if the program does not restart. A handler that
+/// throws is told a failure, and other conversations go on.
 class EarsRecogniser : public Recogniser, private EarsListener {
  public:
   /// The handler is borrowed.
@@ -54,6 +55,8 @@ class EarsRecogniser : public Recogniser, private EarsListener {
   Utterance* find(uint32_t stream) REQUIRES(mutex_);
   /// Tells the handler what is untold, utterance by utterance: finished ones come first.
   void tell();
+  void tell_untold();
+  void fail(const std::string& why);
 
   const std::shared_ptr<EarsProcess> process_;
   RecogniserHandler& handler_;

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <utility>
+
+#include "core/error.h"
 #include "runtime/listen/make_recogniser.h"
 #include "runtime/listen/turn_recogniser.h"
 #include "tests/fakes/fake_ears.h"
@@ -182,6 +185,28 @@ exit 1
 ready
 )";
   EXPECT_EQ(heard_by_two(script, 500), "find me");
+}
+
+/// Cannot take its first words.
+struct Fragile : Log {
+  void on_segment(int64_t utterance, const RecognisedSegment& segment) override {
+    if (std::exchange(is_broken, false)) throw Error("there is no memory\nleft");
+    Log::on_segment(utterance, segment);
+  }
+  bool is_broken = true;
+};
+
+TEST(EarsRecogniser, AConversationThatFailsLeavesTheProgramToTheOthers) {
+  Ears ears("ready\nawait S\ntext one\nawait X\nawait S\ntext two\nawait S\ntext three\n");
+  Fragile log;
+  EarsRecogniser fragile(ears.process, log);
+  fragile.add(0, kSound);
+  EXPECT_THAT(log.take(1), ElementsAre("was heard, but not understood: there is no memory"));
+  ears.recogniser.add(0, kSound);
+  EXPECT_THAT(ears.log.take(1), ElementsAre("0.0 two until 100 .."));
+  fragile.add(1, kSound);
+  EXPECT_EQ(log.take(2).back(), "1.0 three until 100 ..");
+  EXPECT_EQ(ears.fake.num_starts(), 1);
 }
 
 /// Adds sound for another conversation while the program's end is told.
