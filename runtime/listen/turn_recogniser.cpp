@@ -143,6 +143,9 @@ void TurnRecogniser::clear() {
 }
 
 void TurnRecogniser::lose(const SoundError& why) {
+  const bool may_end = end_.is_detected || !commits_.empty();
+  RecognisedTurn heard = commits_.empty() ? spoken() : commits_.front().turn;
+  heard.text = words_.all();
   recogniser_->drop(utterance_);
   for (const Commit& commit : commits_) recogniser_->drop(commit.utterance);
   begin_utterance();
@@ -152,6 +155,7 @@ void TurnRecogniser::lose(const SoundError& why) {
   const bool is_under_way = end_.is_detected || num_samples_ > turn_begin_;
   begin_turn();
   if (is_under_way) lost_ = clock_.now();
+  if (may_end && !heard.text.empty()) handler_.on_turn(heard);
   handler_.on_lost(why);
 }
 
@@ -263,7 +267,10 @@ void TurnRecogniser::on_segment(int64_t utterance, const RecognisedSegment& segm
     words_.has_paused = false;
   }
   if (segment.is_over) words_.end_segment();
-  if (words.size() > kMaxTurnBytes) return lose(failure("finds no end of the words"));
+  if (words.size() > kMaxTurnBytes) {
+    words_ = {};  // too many for a turn
+    return lose(failure("finds no end of the words"));
+  }
   if (words != before) {
     if (!is_committed && end_.is_detected && !is_begun_ && !words.empty()) {
       is_begun_ = true;

@@ -50,7 +50,8 @@ class RecognisedTurnHandler {
   /// All words of the turn so far.
   virtual void on_words(const std::string& words) = 0;
   virtual void on_turn(const RecognisedTurn& turn) = 0;
-  /// The turn in progress is lost, with those that were committed.
+  /// The turn in progress is lost, with those that were committed. Known words of the first of them
+  /// are a turn before that, unless the sender of the sound has yet to commit it.
   virtual void on_lost(const SoundError& why) = 0;
 };
 

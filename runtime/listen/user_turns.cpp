@@ -117,7 +117,9 @@ void UserTurns::on_lost(const SoundError& why) {
 void UserTurns::end_turn(const std::string& words) {
   is_speaking_ = false;
   TurnActions actions = taking_.on_end(clock_.now(), words);
-  const bool is_owed = actions.forgets && !again_.empty() && !taking_.is_answering();
+  // A turn that was not taken yet has it in front already.
+  const bool is_owed =
+      actions.forgets && !again_.empty() && untaken_.empty() && !taking_.is_answering();
   if (is_owed) actions = taking_.on_end(clock_.now(), again_);
   act(actions, is_owed ? "" : words);
 }

@@ -218,6 +218,30 @@ TEST(TurnRecogniser, WhatWasCommittedIsLostWithIt) {
   EXPECT_THAT(ear.log, ElementsAre("lost"));
 }
 
+TEST(TurnRecogniser, WhatWasHeardBeforeAFailureIsATurn) {
+  for (const bool is_slow : {true, false}) {
+    Ear ear(/*detects=*/true);
+    ear.in.add(tone(1000));
+    ear.desk.hear("find me");
+    if (is_slow) {
+      ear.desk.is_full = true;
+      ear.in.add(tone(20));
+    } else {
+      ear.desk.handler->on_failure("has gone away");
+    }
+    EXPECT_THAT(ear.log, ElementsAre("speech at 1000", "words find me", "turn find me", "lost"));
+    EXPECT_EQ(ear.turns.at(0).number, ear.begun.at(0));
+  }
+  Ear ear;
+  ear.in.add(tone(1000));
+  ear.in.commit();
+  ear.desk.hear("find");
+  ear.in.add(tone(1000));
+  ear.desk.handler->on_failure("has gone away");
+  EXPECT_THAT(ear.log, ElementsAre("words find", "turn find", "lost"));
+  EXPECT_TRUE(ear.turns.at(0).was_committed);
+}
+
 TEST(TurnRecogniser, ARecogniserIsTriedAgainSoonWhileItListens) {
   Ear ear(/*detects=*/true);
   ear.desk.is_full = true;
@@ -254,7 +278,7 @@ TEST(TurnRecogniser, AfterAFailurePausesAreCountedFromTheVoiceAsBefore) {
 }
 
 TEST(TurnRecogniser, WordsWithoutEndAreLost) {
-  Ear ear;
+  Ear ear(/*detects=*/true);
   ear.in.add(tone(1000));
   ear.desk.hear(std::string(70'000, 'a'));
   EXPECT_THAT(ear.log, ElementsAre("lost"));

@@ -106,6 +106,15 @@ TEST(UserTurns, WhatWasNotAnsweredIsSaidAgainByItselfWhereNothingFollows) {
   EXPECT_EQ(again.text, "what is it");
 }
 
+TEST(UserTurns, WhatWasNotAnsweredIsNotSaidAgainTwiceBecauseMoreIsLost) {
+  Desk desk;
+  desk.leave_unheard("what is the capital", "of");
+  desk.end("of France");
+  desk.turns.on_lost({SoundError::Kind::kLost, "the recogniser is gone"});
+  EXPECT_EQ(desk.next().text, "what is the capital of France");
+  EXPECT_EQ(desk.turns.size(), 0u);
+}
+
 TEST(UserTurns, WhatWasHeardOfATurnAtTheEndIsOne) {
   Desk desk;
   desk.turns.on_words("what is it");
