@@ -2,14 +2,10 @@
 
 #include <portaudio.h>
 
-#include <chrono>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "core/error.h"
-#include "core/stop.h"
-#include "runtime/speech/sample_ring.h"
+#include "runtime/listen/device_sound.h"
 #include "runtime/speech/silent_stderr.h"
 
 namespace predgen {
@@ -18,9 +14,9 @@ namespace {
 constexpr const char* kInstead = "use a sound file, or - for raw samples on standard input";
 
 int on_device(const void* input, void*, unsigned long num_frames, const PaStreamCallbackTimeInfo*,
-              PaStreamCallbackFlags, void* ring) {
+              PaStreamCallbackFlags, void* sound) {
   if (input != nullptr) {
-    static_cast<SampleRing*>(ring)->push({static_cast<const float*>(input), num_frames});
+    static_cast<DeviceSound*>(sound)->push({static_cast<const float*>(input), num_frames});
   }
   return paContinue;
 }
@@ -58,8 +54,8 @@ PaDeviceIndex find_device(const std::string& name) {
 
 class Microphone : public AudioSource {
  public:
-  Microphone(const std::string& name, int preferred_rate, std::stop_token stop)
-      : sample_rate_(preferred_rate), stop_(std::move(stop)) {
+  Microphone(const std::string& name, int preferred_rate, Clock& clock, std::stop_token stop)
+      : sample_rate_(preferred_rate) {
     const PaDeviceIndex device = find_device(name);
     const PaDeviceInfo& info = *Pa_GetDeviceInfo(device);
     const PaStreamParameters parameters{.device = device,
@@ -70,10 +66,9 @@ class Microphone : public AudioSource {
     if (Pa_IsFormatSupported(&parameters, nullptr, sample_rate_) != paFormatIsSupported) {
       sample_rate_ = static_cast<int>(info.defaultSampleRate);
     }
-    ring_ = std::make_unique<SampleRing>(static_cast<size_t>(sample_rate_));
-    block_.resize(static_cast<size_t>(sample_rate_ / kBlocksPerSecond));
+    sound_ = std::make_unique<DeviceSound>(sample_rate_, clock, std::move(stop));
     PaError error = Pa_OpenStream(&stream_, &parameters, nullptr, sample_rate_,
-                                  paFramesPerBufferUnspecified, paNoFlag, on_device, ring_.get());
+                                  paFramesPerBufferUnspecified, paNoFlag, on_device, sound_.get());
     if (error == paNoError) error = Pa_StartStream(stream_);
     if (error != paNoError) {
       throw UserError("the microphone '{}' does not record {} Hz ({}): {}", info.name, sample_rate_,
@@ -88,30 +83,22 @@ class Microphone : public AudioSource {
   int sample_rate() const override { return sample_rate_; }
 
   std::span<const float> read() override {
-    while (ring_->size() < block_.size()) {
-      throw_if_stopped(stop_);
-      if (Pa_IsStreamActive(stream_) != 1) throw UserError("the microphone has stopped");
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    ring_->pop(block_);
-    return block_;
+    return sound_->read([this] { return Pa_IsStreamActive(stream_) == 1; });
   }
 
  private:
   const PortAudio library_;  // first: it closes the stream of a constructor that fails
   int sample_rate_;
-  const std::stop_token stop_;
-  std::unique_ptr<SampleRing> ring_;
-  std::vector<float> block_;
+  std::unique_ptr<DeviceSound> sound_;
   PaStream* stream_ = nullptr;
 };
 
 }  // namespace
 
 std::unique_ptr<AudioSource> open_microphone(const std::string& device, int preferred_rate,
-                                             std::stop_token stop) {
+                                             Clock& clock, std::stop_token stop) {
   const SilentStderr silence;
-  return std::make_unique<Microphone>(device, preferred_rate, std::move(stop));
+  return std::make_unique<Microphone>(device, preferred_rate, clock, std::move(stop));
 }
 
 }  // namespace predgen

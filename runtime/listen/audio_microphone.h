@@ -10,9 +10,10 @@ namespace predgen {
 
 /// A microphone through PortAudio. `device`: a part of its name; empty: the system's default.
 /// `preferred_rate`: Hz; a device that cannot record at it uses its own rate instead. Sound that is
-/// not read for a second is lost. UserError if no device has that name, with a list of the devices,
-/// or if this program was built without microphones (-DPREDGEN_MICROPHONE=OFF).
+/// not read for a second is lost (DeviceSound). The clock is borrowed. UserError if no device has
+/// that name, with a list of the devices, or if this program was built without microphones
+/// (-DPREDGEN_MICROPHONE=OFF).
 std::unique_ptr<AudioSource> open_microphone(const std::string& device, int preferred_rate,
-                                             std::stop_token stop);
+                                             Clock& clock, std::stop_token stop);
 
 }  // namespace predgen

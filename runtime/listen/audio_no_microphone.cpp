@@ -3,7 +3,7 @@
 
 namespace predgen {
 
-std::unique_ptr<AudioSource> open_microphone(const std::string&, int, std::stop_token) {
+std::unique_ptr<AudioSource> open_microphone(const std::string&, int, Clock&, std::stop_token) {
   throw UserError(
       "this predgen was built without a microphone: build it with -DPREDGEN_MICROPHONE=ON, or give "
       "a sound file, or - for raw samples, such as those of arecord");

@@ -22,7 +22,7 @@ std::unique_ptr<AudioSource> make_audio_source(const std::string& from, int raw_
                                                std::stop_token stop) {
   if (is_microphone(from)) {
     const std::string device = from == "mic" ? "" : from.substr(kNamed.size());
-    return open_microphone(device, kRecogniserRate, std::move(stop));
+    return open_microphone(device, kRecogniserRate, clock, std::move(stop));
   }
   if (from == "-") {
     return std::make_unique<AudioPipeSource>(STDIN_FILENO, raw_rate, clock, std::move(stop));
