@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <stop_token>
+
 #include "helpers/ears/ear.h"
 
 namespace predgen::ears {
@@ -10,8 +13,8 @@ class Decoder {
   virtual ~Decoder() = default;
 
   virtual DecoderPace pace() const = 0;
-  /// Runs to its end: a decode cannot be stopped.
-  virtual Decoded decode(const DecodeJob& job) = 0;
+  /// nullopt if it was stopped, from any thread; a decoder may run to its end nevertheless.
+  virtual std::optional<Decoded> decode(const DecodeJob& job, const std::stop_token& stop) = 0;
   /// The stream has ended.
   virtual void forget(uint32_t stream) = 0;
 };

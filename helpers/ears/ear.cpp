@@ -99,21 +99,31 @@ Need Ear::need() const {
 DecodeJob Ear::begin_decode() {
   const Segment& next = segments_.front();
   is_decoding_ = true;
+  decoding_until_ = next.is_closed ? next.end : judged_;
   return {.segment = next.number,
           .need = next.is_closed          ? Need::kFinal
                   : activity_.is_active() ? Need::kPartial
                                           : Need::kPause,
-          .sound = sound(next.begin, next.is_closed ? next.end : judged_)};
+          .sound = sound(next.begin, decoding_until_)};
 }
 
-void Ear::end_decode(const DecodeJob& job, const Decoded& decoded) {
+bool Ear::is_late() const {
+  if (!is_decoding_ || was_stopped_ || segments_.empty()) return false;
+  const Segment& front = segments_.front();
+  if (front.is_closed) return decoding_until_ < std::min(front.end, front.until + pace_.lag);
+  return !activity_.is_active() && decoding_until_ < front.until + VoiceActivity::kPause;
+}
+
+void Ear::end_decode(const DecodeJob& job, const std::optional<Decoded>& decoded) {
   is_decoding_ = false;
+  was_stopped_ = !decoded;
+  if (!decoded) return;
   if (segments_.empty() || segments_.front().number != job.segment) return;
   Segment& segment = segments_.front();
-  segment.text = believable_text(decoded.text, segment.voice);
+  segment.text = believable_text(decoded->text, segment.voice);
   segment.decoded = segment.begin + static_cast<int64_t>(job.sound.size());
   cost_ = judged_ - segment.decoded;
-  if (decoded.is_end && !segment.is_closed) close(segment, segment.decoded);
+  if (decoded->is_end && !segment.is_closed) close(segment, segment.decoded);
 }
 
 std::optional<std::vector<float>> Ear::take_turn_sound() {

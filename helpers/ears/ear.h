@@ -55,7 +55,11 @@ class Ear {
   /// partials from queueing.
   Need need() const;
   DecodeJob begin_decode();
-  void end_decode(const DecodeJob& job, const Decoded& decoded);
+  /// Whether the decode that is running lacks voice after which there is a pause now: it delays the
+  /// one that will have it. Never true of two decodes in a row, so that texts come.
+  bool is_late() const;
+  /// nullopt: it was stopped.
+  void end_decode(const DecodeJob& job, const std::optional<Decoded>& decoded);
 
   /// The sound by which the end of the turn is judged, once per pause; at most kTurnSound samples,
   /// the pause included.
@@ -104,7 +108,9 @@ class Ear {
   int64_t next_number_ = 0;
   int64_t cost_ = 0;        // samples of sound that came while the last decode ran
   int64_t told_until_ = 0;  // where the last segment that was told to its end ended
-  bool is_decoding_ = false, is_finished_ = false, is_end_judged_ = false;
+  bool is_decoding_ = false, was_stopped_ = false;
+  int64_t decoding_until_ = 0;  // the sound that the running decode has
+  bool is_finished_ = false, is_end_judged_ = false;
   std::optional<double> end_;
   RecognisedSegment told_{.voice = HeardVoice{.is_in_words = true}};
 };

@@ -1,5 +1,6 @@
 #include "helpers/ears/ears.h"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -9,8 +10,8 @@ namespace predgen::ears {
 
 using Type = EarsFrame::Type;
 
-Ears::Ears(MakeHearVoice make_hear_voice, JudgeEnd judge_end, const DecoderPace& pace)
-    : make_hear_voice_(std::move(make_hear_voice)), judge_end_(std::move(judge_end)), pace_(pace) {}
+Ears::Ears(MakeHearVoice make_hear_voice, const DecoderPace& pace)
+    : make_hear_voice_(std::move(make_hear_voice)), pace_(pace) {}
 
 Ear& Ears::ear_of(uint32_t stream) {
   if (const auto found = streams_.find(stream); found != streams_.end()) return found->second.ear;
@@ -21,13 +22,10 @@ Ear& Ears::ear_of(uint32_t stream) {
 
 void Ears::take(const EarsFrame& frame) {
   switch (frame.type) {
-    case Type::kSound: {
-      Ear& ear = ear_of(frame.stream);
-      ear.add(samples_from_bytes(frame.payload));
-      const auto sound = judge_end_ ? ear.take_turn_sound() : std::nullopt;
-      if (sound) ear.set_end(judge_end_(*sound));
+    case Type::kSound:
+      ear_of(frame.stream).add(samples_from_bytes(frame.payload));
+      heard_stream_ = frame.stream;
       return tell(frame.stream);
-    }
     case Type::kEnd:
       ear_of(frame.stream).finish();
       return tell(frame.stream);
@@ -38,6 +36,20 @@ void Ears::take(const EarsFrame& frame) {
       throw UserError("a frame has the type {}, which is not for this program",
                       static_cast<char>(frame.type));
   }
+}
+
+std::optional<TurnSound> Ears::take_turn_sound() {
+  const auto found = streams_.find(heard_stream_);
+  auto sound = found == streams_.end() ? std::nullopt : found->second.ear.take_turn_sound();
+  if (!sound) return std::nullopt;
+  return TurnSound{.stream = heard_stream_, .sound = std::move(*sound)};
+}
+
+void Ears::set_end(const TurnSound& turn, double probability) {
+  const auto found = streams_.find(turn.stream);
+  if (found == streams_.end()) return;
+  found->second.ear.set_end(probability);
+  tell(turn.stream);
 }
 
 void Ears::tell(uint32_t stream) {
@@ -73,10 +85,21 @@ std::optional<DecodeJob> Ears::next_job() {
   next->served = ++num_jobs_;
   DecodeJob job = next->ear.begin_decode();
   job.stream = number;
+  running_ = {.stream = number, .need = job.need};
   return job;
 }
 
-void Ears::finish_job(const DecodeJob& job, const Decoded& decoded) {
+bool Ears::is_late() const {
+  if (!running_) return false;
+  const auto found = streams_.find(running_->stream);
+  if (found == streams_.end() || found->second.ear.is_late()) return true;
+  return running_->need == Need::kPartial && std::ranges::any_of(streams_, [](const auto& stream) {
+           return stream.second.ear.need() > Need::kPartial;
+         });
+}
+
+void Ears::finish_job(const DecodeJob& job, const std::optional<Decoded>& decoded) {
+  running_.reset();
   const auto found = streams_.find(job.stream);
   if (found == streams_.end()) return;  // dropped meanwhile
   found->second.ear.end_decode(job, decoded);

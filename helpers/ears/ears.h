@@ -15,23 +15,33 @@ namespace predgen::ears {
 
 /// A HearVoice for each new stream, with what it remembers of the stream.
 using MakeHearVoice = std::function<HearVoice()>;
-/// How likely a turn with this sound (up to Ear::kTurnSound samples) is over.
-using JudgeEnd = std::function<double(const std::vector<float>& sound)>;
+/// A turn in a pause.
+struct TurnSound {
+  uint32_t stream = 0;
+  std::vector<float> sound{};  // its last Ear::kTurnSound samples at most, the pause included
+};
 
 /// All streams of the program: client frames in, frames for the client out, and decodes to run
 /// meanwhile. Used by one thread at a time.
 class Ears {
  public:
-  /// `judge_end` empty: ends are not judged.
-  Ears(MakeHearVoice make_hear_voice, JudgeEnd judge_end, const DecoderPace& pace);
+  Ears(MakeHearVoice make_hear_voice, const DecoderPace& pace);
 
   /// UserError for a frame that our clients never send.
   void take(const EarsFrame& frame);
+  /// Of the stream that the last frame was of: the sound by which the end of the turn can be
+  /// judged, once per pause.
+  std::optional<TurnSound> take_turn_sound();
+  /// How likely that turn is over.
+  void set_end(const TurnSound& turn, double probability);
 
   /// The most urgent decode: final texts, then those of pauses, then partials, and of these the
   /// stream that has waited longest. nullopt while there is none.
   std::optional<DecodeJob> next_job();
-  void finish_job(const DecodeJob& job, const Decoded& decoded);
+  /// Whether the job that runs is in the way of a more urgent one, and had better be stopped.
+  bool is_late() const;
+  /// `decoded` empty: it was stopped.
+  void finish_job(const DecodeJob& job, const std::optional<Decoded>& decoded);
 
   /// What the client is to be told, in order.
   std::vector<EarsFrame> take_frames();
@@ -51,11 +61,16 @@ class Ears {
   void end(uint32_t stream);
 
   const MakeHearVoice make_hear_voice_;
-  const JudgeEnd judge_end_;
   const DecoderPace pace_;
   std::map<uint32_t, Stream> streams_;
-  std::set<uint32_t> over_;  // streams that ended recently
+  std::set<uint32_t> over_;    // streams that ended recently
+  uint32_t heard_stream_ = 0;  // of the last sound
   uint64_t num_jobs_ = 0;
+  struct Running {
+    uint32_t stream;
+    Need need;
+  };
+  std::optional<Running> running_;
   std::vector<EarsFrame> frames_;
   std::vector<uint32_t> ended_;
 };

@@ -78,7 +78,7 @@ std::unique_ptr<Decoder> load_decoder(const Options& options) {
 /// The first decode is the slowest: it is not left to the user.
 void try_out(Decoder& decoder, const std::string& recogniser) {
   try {
-    decoder.decode({.need = Need::kFinal, .sound = std::vector<float>(kRate)});
+    decoder.decode({.need = Need::kFinal, .sound = std::vector<float>(kRate)}, {});
   } catch (const Error& error) {
     throw UserError("{} cannot be used: {}", recogniser, error.what());
   }
@@ -109,7 +109,7 @@ int run(const Options& options, int out, FailureReport& failures) {
     }
   }).detach();
   service.run();
-  ::_exit(0);  // without waiting for a decode, which cannot be stopped
+  ::_exit(0);  // without waiting for a decode
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ OnnxModel::~OnnxModel() {
 }
 
 std::vector<std::vector<float>> OnnxModel::run(const std::vector<OnnxInput>& inputs,
-                                               const std::vector<const char*>& outputs) {
+                                               const std::vector<const char*>& outputs,
+                                               const std::stop_token& stop) {
   const auto call = [&](auto slot, auto... arguments) {
     if (onnx::Status* const status = function(slot)(arguments...)) {
       throw Error("{} does not run: {}", file_, take_message(status));
@@ -86,9 +87,21 @@ std::vector<std::vector<float>> OnnxModel::run(const std::vector<OnnxInput>& inp
     names.push_back(input.name);
     tensors.push_back(tensor.object);
   }
+  Held<onnx::RunOptions> options(onnx::kReleaseRunOptions);
+  call(onnx::kCreateRunOptions, &options.object);
   std::vector<onnx::Value*> results(outputs.size(), nullptr);
-  call(onnx::kRun, session_, nullptr, names.data(), tensors.data(), tensors.size(), outputs.data(),
-       outputs.size(), results.data());
+  {
+    const std::stop_callback terminate(
+        stop, [&] { call(onnx::kRunOptionsSetTerminate, options.object); });
+    onnx::Status* const status =
+        function(onnx::kRun)(session_, options.object, names.data(), tensors.data(), tensors.size(),
+                             outputs.data(), outputs.size(), results.data());
+    if (status != nullptr) {
+      const std::string message = take_message(status);
+      if (stop.stop_requested()) throw Stopped();
+      throw Error("{} does not run: {}", file_, message);
+    }
+  }
   std::vector<std::vector<float>> values;
   for (onnx::Value* const result : results) {
     const Held<onnx::Value> tensor(onnx::kReleaseValue, result);

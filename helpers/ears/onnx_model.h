@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct OnnxInput {
   std::span<const int64_t> integers{};
 };
 
+/// What a run throws that was stopped.
+struct Stopped {};
+
 /// A network in an ONNX file, run by the ONNX Runtime that sherpa-onnx brings. Used by one thread
 /// at a time.
 class OnnxModel {
@@ -28,9 +32,11 @@ class OnnxModel {
   OnnxModel(const OnnxModel&) = delete;
   OnnxModel& operator=(const OnnxModel&) = delete;
 
-  /// Returns the named outputs, all floats. Error if the model lacks one, or takes other inputs.
+  /// Returns the named outputs, all floats. Error if the model lacks one, or takes other inputs;
+  /// Stopped soon after a stop was requested, from any thread.
   std::vector<std::vector<float>> run(const std::vector<OnnxInput>& inputs,
-                                      const std::vector<const char*>& outputs);
+                                      const std::vector<const char*>& outputs,
+                                      const std::stop_token& stop = {});
 
  private:
   const std::string file_;

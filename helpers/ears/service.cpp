@@ -17,7 +17,8 @@ Service::Service(int in, int out, Decoder& decoder, MakeHearVoice make_hear_voic
     : in_(in),
       out_(out),
       decoder_(decoder),
-      ears_(std::move(make_hear_voice), std::move(judge_end), decoder.pace()) {}
+      judge_end_(std::move(judge_end)),
+      ears_(std::move(make_hear_voice), decoder.pace()) {}
 
 void Service::write_frame(int out, const EarsFrame& frame) {
   const std::string bytes = to_bytes(frame);
@@ -42,15 +43,23 @@ void Service::run() {
 }
 
 void Service::take(const EarsFrame& frame) {
-  const Lock lock(mutex_);
+  Lock lock(mutex_);
   if (frame.type == Type::kPing) {
     // The decoding thread answers, so that the client notices a decode that does not end.
     pings_.push_back({.type = Type::kPong, .stream = frame.stream, .payload = frame.payload});
   } else {
     ears_.take(frame);
+    if (ears_.is_late()) stop_.request_stop();
   }
   tell();
   changed_.notify_one();
+  const auto turn = judge_end_ ? ears_.take_turn_sound() : std::nullopt;
+  if (!turn) return;
+  lock.unlock();  // which takes as long as a window of sound
+  const double probability = judge_end_(turn->sound);
+  lock.lock();
+  ears_.set_end(*turn, probability);
+  tell();
 }
 
 void Service::tell() {
@@ -68,8 +77,10 @@ void Service::decode() {
       changed_.wait(lock.native());
       continue;
     }
+    stop_ = {};
+    const std::stop_token stop = stop_.get_token();
     lock.unlock();
-    const Decoded decoded = decoder_.decode(*job);
+    const auto decoded = decoder_.decode(*job, stop);
     lock.lock();
     ears_.finish_job(*job, decoded);
     tell();

@@ -58,7 +58,8 @@ void StreamingDecoder::decode_ready(const SherpaOnnxOnlineStream* stream) const 
   }
 }
 
-Decoded StreamingDecoder::decode(const DecodeJob& job) {
+std::optional<Decoded> StreamingDecoder::decode(const DecodeJob& job,
+                                                const std::stop_token& /*stop*/) {
   Stream& of = streams_[job.stream];
   if (of.segment != job.segment || !of.stream) {
     of = {.segment = job.segment};

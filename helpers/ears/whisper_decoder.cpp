@@ -102,7 +102,8 @@ void WhisperDecoder::read_tokens(const std::filesystem::path& file) {
   }
 }
 
-WhisperDecoder::Cache WhisperDecoder::encode(std::span<const float> sound) {
+WhisperDecoder::Cache WhisperDecoder::encode(std::span<const float> sound,
+                                             const std::stop_token& stop) {
   const std::vector<double> samples(sound.begin(), sound.end());
   const std::vector<float> picture = log_mel_(samples);
   const int64_t bands = log_mel_.num_bands(), num_frames = std::ssize(picture) / bands;
@@ -112,14 +113,14 @@ WhisperDecoder::Cache WhisperDecoder::encode(std::span<const float> sound) {
   for (int64_t band = 0; band < bands; ++band) {
     std::copy_n(picture.begin() + band * num_frames, num_frames, mel.begin() + band * padded);
   }
-  auto outputs =
-      encoder_.run({{"mel", {1, bands, padded}, mel}}, {"n_layer_cross_k", "n_layer_cross_v"});
+  auto outputs = encoder_.run({{"mel", {1, bands, padded}, mel}},
+                              {"n_layer_cross_k", "n_layer_cross_v"}, stop);
   return {std::move(outputs[0]), std::move(outputs[1])};
 }
 
 WhisperDecoder::Tokens WhisperDecoder::likeliest_next(std::span<const int64_t> tokens,
                                                       int64_t offset, const Cache& sound,
-                                                      Cache& past) {
+                                                      Cache& past, const std::stop_token& stop) {
   const auto shape_of = [&](std::span<const float> cache) -> std::vector<int64_t> {
     return {num_layers_, 1, std::ssize(cache) / width_of_layers(), width_};
   };
@@ -133,7 +134,7 @@ WhisperDecoder::Tokens WhisperDecoder::likeliest_next(std::span<const int64_t> t
        {.name = "n_layer_cross_k", .shape = shape_of(sound.keys), .floats = sound.keys},
        {.name = "n_layer_cross_v", .shape = shape_of(sound.values), .floats = sound.values},
        {.name = "offset", .shape = {1}, .integers = {&offset, 1}}},
-      {"logits", "out_n_layer_self_k_cache", "out_n_layer_self_v_cache"});
+      {"logits", "out_n_layer_self_k_cache", "out_n_layer_self_v_cache"}, stop);
   const std::vector<float>& logits = outputs[0];
   if (std::ssize(logits) != count * num_tokens_) {
     throw Error(
@@ -156,19 +157,23 @@ std::string WhisperDecoder::text_of(const Tokens& tokens) const {
   return replace_ill_formed_utf8(text);
 }
 
-Decoded WhisperDecoder::decode(const DecodeJob& job) {
+std::optional<Decoded> WhisperDecoder::decode(const DecodeJob& job, const std::stop_token& stop) {
   Text& text = texts_[job.stream];
   if (text.segment != job.segment) text = {.segment = job.segment};
-  const Cache sound = encode(job.sound);
-  Cache past;
-  const auto next = [&](std::span<const int64_t> tokens, int64_t offset) {
-    return likeliest_next(tokens, offset, sound, past);
-  };
   const double most = kTokensASecond * static_cast<double>(job.sound.size()) / kRate;
-  text.tokens =
-      decode_drafted(next, prompt_, std::move(text.tokens),
-                     {.end = end_, .most = std::min(static_cast<int64_t>(most), context_ / 2)});
-  return {.text = text_of(text.tokens)};
+  try {
+    const Cache sound = encode(job.sound, stop);
+    Cache past;
+    const auto next = [&](std::span<const int64_t> tokens, int64_t offset) {
+      return likeliest_next(tokens, offset, sound, past, stop);
+    };
+    text.tokens =
+        decode_drafted(next, prompt_, text.tokens,
+                       {.end = end_, .most = std::min(static_cast<int64_t>(most), context_ / 2)});
+  } catch (const Stopped&) {
+    return std::nullopt;
+  }
+  return Decoded{.text = text_of(text.tokens)};
 }
 
 }  // namespace predgen::ears

@@ -21,7 +21,7 @@ class WhisperDecoder : public Decoder {
   WhisperDecoder(const ModelFiles& files, const std::string& language, int num_threads);
 
   DecoderPace pace() const override { return {}; }
-  Decoded decode(const DecodeJob& job) override;
+  std::optional<Decoded> decode(const DecodeJob& job, const std::stop_token& stop) override;
   void forget(uint32_t stream) override { texts_.erase(stream); }
 
  private:
@@ -36,9 +36,9 @@ class WhisperDecoder : public Decoder {
   };
 
   void read_tokens(const std::filesystem::path& file);
-  Cache encode(std::span<const float> sound);
+  Cache encode(std::span<const float> sound, const std::stop_token& stop);
   Tokens likeliest_next(std::span<const int64_t> tokens, int64_t offset, const Cache& sound,
-                        Cache& past);
+                        Cache& past, const std::stop_token& stop);
   std::string text_of(const Tokens& tokens) const;
   int64_t width_of_layers() const { return num_layers_ * width_; }
 

@@ -62,6 +62,8 @@ constexpr Slot<Status*(const Session*, size_t*)> kSessionGetInputCount{30};
 constexpr Slot<Status*(const Session*, size_t*)> kSessionGetOutputCount{31};
 constexpr Slot<Status*(const Session*, size_t, Allocator*, char**)> kSessionGetInputName{36};
 constexpr Slot<Status*(const Session*, size_t, Allocator*, char**)> kSessionGetOutputName{37};
+constexpr Slot<Status*(RunOptions**)> kCreateRunOptions{39};
+constexpr Slot<Status*(RunOptions*)> kRunOptionsSetTerminate{46};  // from any thread
 constexpr Slot<Status*(const MemoryInfo*, void* data, size_t num_bytes, const int64_t* shape,
                        size_t num_dimensions, int element_type, Value**)>
     kCreateTensorWithData{49};
@@ -80,6 +82,7 @@ constexpr Slot<void(Status*)> kReleaseStatus{93};
 constexpr Slot<void(MemoryInfo*)> kReleaseMemoryInfo{94};
 constexpr Slot<void(Session*)> kReleaseSession{95};
 constexpr Slot<void(Value*)> kReleaseValue{96};
+constexpr Slot<void(RunOptions*)> kReleaseRunOptions{97};
 constexpr Slot<void(TensorInfo*)> kReleaseTensorInfo{99};
 constexpr Slot<void(SessionOptions*)> kReleaseSessionOptions{100};
 constexpr Slot<Status*(SessionOptions*, const char* key, const char* value)> kAddSessionConfigEntry{

@@ -34,8 +34,13 @@ struct Listening {
     }
   }
   void work() {
+    if (job && can_stop && ear.is_late()) {
+      ear.end_decode(*job, std::nullopt);
+      job.reset();
+      ++num_stopped;
+    }
     if (job && now >= due) {
-      ear.end_decode(*job, {.text = words_in(job->sound), .is_end = is_end});
+      ear.end_decode(*job, Decoded{.text = words_in(job->sound), .is_end = is_end});
       job.reset();
       tell();
     }
@@ -66,7 +71,8 @@ struct Listening {
   Ear ear;
   int64_t now = 0, due = 0;  // windows
   std::optional<DecodeJob> job;
-  bool is_end = false;
+  bool is_end = false, can_stop = true;
+  int num_stopped = 0;
   std::vector<Need> needs;
   std::vector<int64_t> lengths;
   std::vector<RecognisedSegment> all;
@@ -179,6 +185,33 @@ TEST(Ear, APauseFindsTheDecoderFreeHalfOfTheTime) {
     EXPECT_LE(new_sound, 42 * kWindow) << i;
   }
   EXPECT_GT(new_sound, 0);
+}
+
+TEST(Ear, APauseDoesNotWaitForADecodeThatLacksItsVoice) {
+  const auto windows_to_text = [](bool can_stop) {
+    Listening to(30);
+    to.can_stop = can_stop;
+    to.hear(spoken(1, 3, 0, 0));  // the beginning is being decoded when the voice pauses
+    EXPECT_TRUE(to.job);
+    int64_t windows = 0;
+    for (; to.all.back().text != "1 2 3."; ++windows) to.hear(std::vector<float>(kWindow));
+    EXPECT_EQ(to.num_stopped, can_stop ? 1 : 0);
+    return windows;
+  };
+  EXPECT_EQ(windows_to_text(true), 2 + 30);
+  EXPECT_GT(windows_to_text(false), 2 + 30 + 4);
+}
+
+TEST(Ear, ADecodeAfterAStoppedOneRunsToItsEnd) {
+  Listening to(14);
+  // A word, a pause, another word, a pause .. each shorter than a decode.
+  for (int word = 1; word <= 20; ++word) to.hear(spoken(word, word, 0, 3));
+  EXPECT_GE(to.num_stopped, 3);
+  EXPECT_GE(to.texts().size(), 5u);
+  EXPECT_GE(to.needs.size(), 2 * static_cast<size_t>(to.num_stopped));
+  to.finish();
+  ASSERT_THAT(to.finals, SizeIs(1));
+  EXPECT_TRUE(to.finals[0].ends_with("19 20.")) << to.finals[0];
 }
 
 TEST(Ear, FinalTextsOfASlowDecoderComeInOrderAndWhole) {

@@ -11,6 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 using Type = EarsFrame::Type;
 
 EarsFrame sound_of(uint32_t stream, int first, int last, int64_t silence) {
@@ -27,7 +28,7 @@ struct House {
     std::vector<std::pair<uint32_t, Need>> order;
     while (const auto job = ears.next_job()) {
       order.emplace_back(job->stream, job->need);
-      ears.finish_job(*job, {.text = words_in(job->sound)});
+      ears.finish_job(*job, Decoded{.text = words_in(job->sound)});
     }
     return order;
   }
@@ -42,13 +43,7 @@ struct House {
     }
     return texts;
   }
-  std::vector<size_t> judged;
-  Ears ears{[] { return hear_loudness; },
-            [this](const std::vector<float>& sound) {
-              judged.push_back(sound.size());
-              return 0.5;
-            },
-            {}};
+  Ears ears{[] { return hear_loudness; }, {}};
 };
 
 TEST(Ears, AStreamBeginsWithItsSoundAndEndsWithItsEnd) {
@@ -81,8 +76,32 @@ TEST(Ears, AStreamHasOneDecodeAtATime) {
   ASSERT_TRUE(job);
   house.ears.take(sound_of(1, 5, 9, 40));
   EXPECT_FALSE(house.ears.next_job());
-  house.ears.finish_job(*job, {.text = words_in(job->sound)});
+  house.ears.finish_job(*job, Decoded{.text = words_in(job->sound)});
   EXPECT_THAT(house.work(), ElementsAre(std::pair(1u, Need::kFinal)));
+}
+
+TEST(Ears, APartialIsInTheWayOfAnythingMoreUrgent) {
+  House house;
+  EXPECT_FALSE(house.ears.is_late());
+  house.ears.take(sound_of(1, 1, 4, 0));
+  auto job = house.ears.next_job();
+  ASSERT_TRUE(job);
+  house.ears.take(sound_of(2, 1, 4, 0));  // another partial
+  EXPECT_FALSE(house.ears.is_late());
+  house.ears.take(sound_of(2, 1, 0, 4));  // its pause
+  EXPECT_TRUE(house.ears.is_late());
+  house.ears.finish_job(*job, std::nullopt);
+  EXPECT_FALSE(house.ears.is_late());
+  EXPECT_THAT(house.work(),
+              ElementsAre(std::pair(2u, Need::kPause), std::pair(1u, Need::kPartial)));
+  // A pause's decode is not stopped for another stream, but nobody needs a dropped one's.
+  house.ears.take(sound_of(1, 5, 8, 4));
+  job = house.ears.next_job();
+  ASSERT_TRUE(job);
+  house.ears.take(sound_of(2, 5, 6, 40));
+  EXPECT_FALSE(house.ears.is_late());
+  house.ears.take({.type = Type::kDrop, .stream = 1});
+  EXPECT_TRUE(house.ears.is_late());
 }
 
 TEST(Ears, StreamsAreServedInTurn) {
@@ -94,7 +113,7 @@ TEST(Ears, StreamsAreServedInTurn) {
       const auto job = house.ears.next_job();
       ASSERT_TRUE(job);
       order.push_back(job->stream);
-      house.ears.finish_job(*job, {});
+      house.ears.finish_job(*job, Decoded{});
     }
   }
   EXPECT_THAT(order, ElementsAre(1, 2, 3, 1, 2, 3));
@@ -107,7 +126,7 @@ TEST(Ears, WhatIsDroppedIsNotToldEvenIfItIsBeingDecoded) {
   ASSERT_TRUE(job);
   house.ears.take_frames();
   house.ears.take({.type = Type::kDrop, .stream = 1});
-  house.ears.finish_job(*job, {.text = "late"});
+  house.ears.finish_job(*job, Decoded{.text = "late"});
   EXPECT_THAT(house.ears.take_frames(), IsEmpty());
   house.ears.take({.type = Type::kDrop, .stream = 99});  // nobody's
   EXPECT_THAT(house.work(), IsEmpty());
@@ -116,9 +135,14 @@ TEST(Ears, WhatIsDroppedIsNotToldEvenIfItIsBeingDecoded) {
 TEST(Ears, EndsAreJudgedInPauses) {
   House house;
   house.ears.take(sound_of(1, 1, 2, 0));
-  EXPECT_THAT(house.judged, IsEmpty());
+  EXPECT_FALSE(house.ears.take_turn_sound());
   house.ears.take(sound_of(1, 1, 0, 5));
-  EXPECT_THAT(house.judged, ElementsAre(2 * kWordSamples + 5 * kWindow));
+  const auto turn = house.ears.take_turn_sound();
+  ASSERT_TRUE(turn);
+  EXPECT_THAT(turn->sound, SizeIs(2 * kWordSamples + 5 * kWindow));
+  EXPECT_FALSE(house.ears.take_turn_sound());  // once per pause
+  house.ears.set_end(*turn, 0.5);
+  house.ears.set_end({.stream = 9}, 0.5);  // over meanwhile
   bool is_told = false;
   for (const EarsFrame& frame : house.ears.take_frames()) {
     is_told = is_told || segment_from_json(frame.payload).voice->end == 0.5;

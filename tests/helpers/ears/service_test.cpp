@@ -20,12 +20,14 @@ using Type = EarsFrame::Type;
 
 struct FakeDecoder : Decoder {
   DecoderPace pace() const override { return {}; }
-  Decoded decode(const DecodeJob& job) override {
+  std::optional<Decoded> decode(const DecodeJob& job, const std::stop_token& stop) override {
     if (is_stuck) {
+      const std::stop_callback wake(stop, [this] { go_on.release(); });
       begun.release();
       go_on.acquire();
     }
-    return {.text = words_in(job.sound)};
+    if (stop.stop_requested()) return std::nullopt;
+    return Decoded{.text = words_in(job.sound)};
   }
   void forget(uint32_t stream) override { forgotten.push_back(stream); }
   std::atomic<bool> is_stuck = false;
@@ -120,6 +122,22 @@ TEST(Service, APingIsAnsweredByWhoeverDecodes) {
     pong = program.next();
     ASSERT_NE(pong.type, Type::kFailure);
   }
+}
+
+TEST(Service, ADecodeIsStoppedForTheOneOfAPause) {
+  Program program;
+  program.decoder->is_stuck = true;
+  program.send(sound_of(1, 1, 4, 0));
+  program.decoder->begun.acquire();
+  program.decoder->is_stuck = false;
+  program.send(sound_of(1, 1, 0, 8));
+  RecognisedSegment last;
+  while (!last.voice || !last.voice->is_in_words) {
+    const EarsFrame frame = program.next();
+    ASSERT_EQ(frame.type, Type::kHeard);
+    last = segment_from_json(frame.payload);
+  }
+  EXPECT_EQ(last.text, "1 2 3 4.");
 }
 
 TEST(Service, BytesThatAreNoFramesEndItWithOneLine) {
