@@ -90,6 +90,11 @@ SessionConfig session_config(const serve::ServeConfig& config, const std::string
   return session;
 }
 
+/// Whether it is a recogniser of predgen-ears, which reports voice activity.
+bool is_ours(const std::string& recogniser) {
+  return !recogniser.empty() && !is_recogniser_url(recogniser);
+}
+
 int64_t choose_pool(const serve::ServeConfig& config, const LanguageModel& model) {
   const KvLayout layout = model.kv_layout();
   const int64_t positions = serve::pool_positions(config, model.max_positions(), layout,
@@ -179,6 +184,8 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
                 .voice = voice.get(),
                 .max_new_tokens = config.max_new_tokens,
                 .has_recogniser = !config.realtime.recogniser.empty(),
+                .has_voice_activity = is_ours(config.realtime.recogniser),
+                .waits = config.realtime.waits,
                 .has_tools = tokenizer->tool_format() != ToolFormat::kNone},
       .make_recogniser = recognisers_named(config.realtime.recogniser),
       .language = language_heard(config.realtime.recogniser)};

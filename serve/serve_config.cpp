@@ -1,6 +1,9 @@
 #include "serve/serve_config.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/config.h"
@@ -42,6 +45,18 @@ std::vector<std::pair<std::string, std::string>> as_choices(const std::vector<st
   return choices;
 }
 
+void read_waits(ConfigReader& realtime, EndWaits& into) {
+  double shortest = static_cast<double>(into.shortest_ms) / 1e3;
+  double longest = static_cast<double>(into.longest_ms) / 1e3;
+  realtime.optional<double>("shortest_wait", shortest, 0.05, 10);
+  realtime.optional<double>("longest_wait", longest, 0.05, 10);
+  if (shortest > longest) {
+    realtime.problem("shortest_wait",
+                     fmt::format("{} is longer than longest_wait, {}", shortest, longest));
+  }
+  into = {.shortest_ms = std::llround(shortest * 1e3), .longest_ms = std::llround(longest * 1e3)};
+}
+
 void read_realtime(ConfigReader realtime, RealtimeConfig& into) {
   realtime.optional<int64_t>("max_sessions", into.max_sessions, 1, 1024);
   realtime.choice("verifier", into.verifier, as_choices(verifier_choices()));
@@ -51,6 +66,7 @@ void read_realtime(ConfigReader realtime, RealtimeConfig& into) {
   realtime.choice("preset", into.preset, as_choices(names));
   realtime.optional("system_prompt", into.system_prompt);
   realtime.optional("recogniser", into.recogniser);
+  read_waits(realtime, into.waits);
   realtime.optional("drafts_yield", into.drafts_yield);
   realtime.optional<int64_t>("turn_draft_tokens", into.turn_draft_tokens, 0, kAny);
   if (!is_recogniser_url(into.recogniser)) return;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/listen/end_of_turn.h"
+
 namespace predgen::serve {
 
 /// How many of `connections` one address may have: some are left for others, but most may come from
@@ -41,6 +43,7 @@ struct RealtimeConfig {
   std::string preset = "default";
   std::string system_prompt = "auto";  // for clients that give no instructions
   std::string recogniser{};            // of recognisers_named(); empty: sound is refused
+  EndWaits waits{};                    // RealtimeOffer
   bool drafts_yield = true;            // to answers of others (Engine::yield_speculation)
   int64_t turn_draft_tokens = 0;       // TurnConfig
 };

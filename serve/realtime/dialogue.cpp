@@ -12,11 +12,18 @@ namespace {
 
 using Ended = ConversationEnded;
 
+TurnDetection first_detection(const RealtimeOffer& offer) {
+  TurnDetection detection{.end = {.is_detected = offer.has_recogniser}};
+  if (offer.has_voice_activity) detection.end.waits = offer.waits;
+  detection.end.by_words = offer.has_voice_activity;
+  return detection;
+}
+
 RealtimeSettings first_settings(const RealtimeHost& host) {
   return {.instructions = host.session.system_prompt,
           .has_audio = host.offer.voice != nullptr,
           .voice = host.offer.voice ? host.offer.voice->names().front() : "",
-          .turn_detection = {.end = {.is_detected = host.offer.has_recogniser}},
+          .turn_detection = first_detection(host.offer),
           .speculates = host.session.turn.work != InputTimeWork::kCascade};
 }
 

@@ -19,7 +19,7 @@ Listening::Listening(const RealtimeHost& host, ConversationListener& listener, S
   if (!host.offer.has_recogniser) return;
   SpeechListener& self = *this;
   sound_ = std::make_unique<SoundIn>(host.make_recogniser, host.clock, self);
-  detect_turns(dialogue.settings().turn_detection);
+  detect_turns(dialogue.settings());
 }
 
 void Listening::hear(const TranscriptLine& line) {
@@ -51,8 +51,11 @@ void Listening::check_length(const TranscriptLine& line) {
                   kMaxTurnBytes));
 }
 
-void Listening::detect_turns(const TurnDetection& detection) {
-  if (sound_) sound_->detect_turns(detection);
+void Listening::detect_turns(const RealtimeSettings& settings) {
+  if (!sound_) return;
+  TurnDetection detection = settings.turn_detection;
+  detection.end.by_words = detection.end.by_words && settings.speculates;  // else none reports it
+  sound_->detect_turns(detection);
 }
 
 void Listening::expect_end(const std::string& words, double probability) {

@@ -30,9 +30,7 @@ void RealtimeConversation::update(const RealtimeSettings& settings) {
                      error.what());
     }
   }
-  TurnDetection detection = settings.turn_detection;
-  detection.end.by_words = detection.end.by_words && settings.speculates;  // else none reports it
-  listening_.detect_turns(detection);
+  listening_.detect_turns(settings);
   dialogue_.update(settings, std::move(voice));
 }
 

@@ -70,7 +70,7 @@ void read_listening(RequestFields& fields, const char* transcription, const char
   how.ignore("model");  // whatever its name: there is only one
   for (const char* name : {"language", "prompt"}) how.expect_neutral(name, {});
   how.finish();
-  into.turn_detection = read_turn_detection(fields, detection, into.turn_detection);
+  into.turn_detection = read_turn_detection(fields, detection, into.turn_detection, offer.waits);
 }
 
 void read_audio(RequestFields& fields, const RealtimeOffer& offer, RealtimeSettings& into) {

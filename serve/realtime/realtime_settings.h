@@ -20,7 +20,9 @@ struct RealtimeOffer {
   const Voice* voice = nullptr;  // borrowed; null: none
   int64_t max_new_tokens = 256;
   bool has_recogniser = false;
-  bool has_tools = false;  // the model can call functions
+  bool has_voice_activity = false;  // the recogniser reports it, so "semantic_vad" is the default
+  EndWaits waits{};                 // of "semantic_vad" with the eagerness "auto"
+  bool has_tools = false;           // the model can call functions
 };
 
 /// What a client has chosen for its session, or for one response of it.

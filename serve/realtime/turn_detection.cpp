@@ -7,14 +7,23 @@ namespace {
 
 constexpr int64_t kMaxSilence = 60'000;  // ms
 
-/// By the API's names for eagerness; "auto" is "medium", as OpenAI has it.
+/// By the API's names for eagerness; OpenAI has "auto" as "medium".
 const std::map<std::string, EndWaits>& semantic_waits() {
   static const std::map<std::string, EndWaits> waits{
       {"low", {.shortest_ms = 400, .longest_ms = 2400}},
       {"medium", {}},
-      {"high", {.shortest_ms = 100, .longest_ms = 800}},
-      {"auto", {}}};
+      {"high", {.shortest_ms = 100, .longest_ms = 800}}};
   return waits;
+}
+
+EndWaits waits_of(const std::string& eagerness, const EndWaits& automatic,
+                  const std::string& field) {
+  if (eagerness == "auto") return automatic;
+  const auto waits = semantic_waits().find(eagerness);
+  if (waits == semantic_waits().end()) {
+    RequestFields::fail_value(field, "must be low, medium, high or auto");
+  }
+  return waits->second;
 }
 
 bool flag_or(RequestFields& fields, const char* name, bool otherwise) {
@@ -38,7 +47,7 @@ Json TurnDetection::json() const {
 }
 
 TurnDetection read_turn_detection(RequestFields& session, const std::string& name,
-                                  const TurnDetection& before) {
+                                  const TurnDetection& before, const EndWaits& waits) {
   if (session.is_null(name)) return {};
   if (session.any(name).is_null()) return before;
   RequestFields fields = session.object(name);
@@ -46,11 +55,7 @@ TurnDetection read_turn_detection(RequestFields& session, const std::string& nam
   TurnDetection detection{.end = {.is_detected = true}};
   if (type == "semantic_vad") {
     detection.eagerness = fields.text("eagerness").value_or("auto");
-    const auto waits = semantic_waits().find(detection.eagerness);
-    if (waits == semantic_waits().end()) {
-      RequestFields::fail_value(fields.full_name("eagerness"), "must be low, medium, high or auto");
-    }
-    detection.end.waits = waits->second;
+    detection.end.waits = waits_of(detection.eagerness, waits, fields.full_name("eagerness"));
     detection.end.by_words = true;
   } else if (type == "server_vad") {
     fields.expect_neutral("threshold", {0.5});

@@ -21,9 +21,9 @@ struct TurnDetection {
   Json json() const;
 };
 
-/// `before`, changed by the session's field `name`. ApiError for a kind of turn detection that is
-/// not supported.
+/// `before`, changed by the session's field `name`. `waits`: of the eagerness "auto". ApiError for
+/// a kind of turn detection that is not supported.
 TurnDetection read_turn_detection(RequestFields& session, const std::string& name,
-                                  const TurnDetection& before);
+                                  const TurnDetection& before, const EndWaits& waits);
 
 }  // namespace predgen::serve

@@ -210,6 +210,8 @@ CASES = {
         --model {m} --host 0.0.0.0 | key
         --model {m} --tts nobody | --tts | espeak
         --model {m} --config {c} max_sessions=0 | max_sessions
+        --model {m} realtime.shortest_wait=2 | realtime.shortest_wait | longest_wait
+        --model {m} realtime.longest_wait=0 | realtime.longest_wait
         --model {m} max_sesions=2 | max_sesions | max_sessions
         --modle {m} | --modle | did you mean --model?
         | --model

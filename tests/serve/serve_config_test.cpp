@@ -40,6 +40,8 @@ TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
   EXPECT_EQ(file.realtime.preset, none.realtime.preset);
   EXPECT_EQ(file.realtime.system_prompt, none.realtime.system_prompt);
   EXPECT_EQ(file.realtime.recogniser, none.realtime.recogniser);
+  EXPECT_EQ(file.realtime.waits.shortest_ms, none.realtime.waits.shortest_ms);
+  EXPECT_EQ(file.realtime.waits.longest_ms, none.realtime.waits.longest_ms);
   EXPECT_EQ(file.realtime.drafts_yield, none.realtime.drafts_yield);
   EXPECT_EQ(file.realtime.turn_draft_tokens, none.realtime.turn_draft_tokens);
   EXPECT_EQ(file.wyoming.host, none.wyoming.host);
@@ -47,6 +49,13 @@ TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
   EXPECT_EQ(file.wyoming.port, none.wyoming.port);
   EXPECT_EQ(file.wyoming.connections, none.wyoming.connections);
   EXPECT_EQ(file.wyoming.max_conversations, none.wyoming.max_conversations);
+}
+
+TEST(ServeConfig, WaitsAreInSeconds) {
+  const ServeConfig config =
+      read_serve_config("", {"realtime.shortest_wait=0.15", "realtime.longest_wait=0.6"});
+  EXPECT_EQ(config.realtime.waits.shortest_ms, 150);
+  EXPECT_EQ(config.realtime.waits.longest_ms, 600);
 }
 
 TEST(ServeConfig, OneAddressLeavesSomeConnectionsToOthers) {
@@ -74,6 +83,8 @@ TEST(ServeConfig, WrongValuesAreNamed) {
   refused("limits.queue_bytes=1", {"queue_bytes"});
   refused("realtime.recogniser=wss://there", {"realtime.recogniser", "wss://there", "proxy"});
   refused("realtime.recogniser=127.0.0.1:6006", {"realtime.recogniser", "ws://HOST:PORT"});
+  refused("realtime.shortest_wait=1.3", {"realtime.shortest_wait", "1.3", "longest_wait, 1.2"});
+  refused("realtime.longest_wait=11", {"realtime.longest_wait"});
   refused("wyoming.port=-2", {"wyoming", "port"});
   refused("pool_positions=-1", {"pool_positions"});
   refused("realtime.turn_draft_tokens=-1", {"realtime", "turn_draft_tokens"});

@@ -42,6 +42,45 @@ TEST(RealtimeListening, ItsSessionSaysWhoDetectsTurns) {
   EXPECT_EQ(Talk(deaf).created["session"]["audio"]["input"]["turn_detection"], nullptr);
 }
 
+/// Its recogniser reports voice activity.
+struct HouseWithEars : ListeningHouse {
+  HouseWithEars() {
+    host.offer.has_voice_activity = true;
+    host.offer.waits = {.shortest_ms = 100, .longest_ms = 100};
+  }
+  /// Words of the first second, the last of the voice.
+  void hear(Talk& talk, const std::string& words) {
+    speak(talk);
+    desk.hear_voice(words, {.is_active = false, .until = 16000, .is_in_words = true});
+  }
+};
+
+TEST(RealtimeListening, WhereTheVoiceIsKnownTurnsEndBySoundAndWordsUnlessTheClientSaysOtherwise) {
+  HouseWithEars house;
+  Talk talk(house);
+  const Json detection = talk.created["session"]["audio"]["input"]["turn_detection"];
+  EXPECT_EQ(detection["type"], "semantic_vad");
+  EXPECT_EQ(detection["eagerness"], "auto");
+  house.hear(talk, "hello");
+  speak(talk, 150);  // as long as the words are waited for
+  EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "You said: hello. Go on!");
+  use_commits(talk);
+  talk.update({{"turn_detection", {{"type", "server_vad"}}}});
+  EXPECT_EQ(
+      talk.client.next(
+          "session.updated")["session"]["audio"]["input"]["turn_detection"]["silence_duration_ms"],
+      500);
+}
+
+TEST(RealtimeListening, WhereNothingIsDraftedNobodyWaitsForWhatTheWordsSay) {
+  HouseWithEars house;
+  house.host.session.turn.work = InputTimeWork::kCascade;
+  Talk talk(house);
+  house.hear(talk, "hello");
+  speak(talk, 100);
+  EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "You said: hello. Go on!");
+}
+
 TEST(RealtimeListening, APauseIsAnswered) {
   ListeningHouse house;
   Talk talk(house);

@@ -128,6 +128,15 @@ TEST(RealtimeSettings, SayWhoDetectsTurns) {
   const Json told{{"turn_detection", semantic.json()}};
   EXPECT_EQ(updated(told, {}, hearing).turn_detection.json(), semantic.json());
   EXPECT_FALSE(plain.end.waits.has_value() || plain.end.by_words);
+  const RealtimeOffer quick{
+      .model = "m", .has_recogniser = true, .waits = {.shortest_ms = 150, .longest_ms = 600}};
+  const auto longest = [&](const char* json) {
+    return after(json, quick).turn_detection.end.waits.value().longest_ms;
+  };
+  EXPECT_EQ(longest(R"({"turn_detection": {"type": "semantic_vad"}})"), 600);
+  EXPECT_EQ(longest(R"({"turn_detection": {"type": "semantic_vad", "eagerness": "auto"}})"), 600);
+  EXPECT_EQ(longest(R"({"turn_detection": {"type": "semantic_vad", "eagerness": "medium"}})"),
+            1200);
   const RealtimeSettings on{.turn_detection = {.end = {.is_detected = true}}};
   EXPECT_FALSE(updated(Json::parse(R"({"turn_detection": null})"), on, hearing)
                    .turn_detection.end.is_detected);
