@@ -48,7 +48,8 @@ class WatchedSpeaker : public VirtualSpeaker {
 
 /// A user, a session, its voice and its loudspeaker, with checks of what they promise. All of it
 /// runs in one thread: what a recogniser tells comes between passes, writes and waits of the
-/// session, as it does from other threads.
+/// session, as it does from other threads. Every other session is as the preset "default" makes it,
+/// with n-grams; the rest guess nothing.
 struct WatchedTalk : TranscriptSource {
   WatchedTalk(uint64_t seed, double seconds, Fault planted)
       : fault(planted),
@@ -60,7 +61,8 @@ struct WatchedTalk : TranscriptSource {
                                     .sink = &sink},
             std::stop_token())),
         speaker(*owned_speaker),
-        session(Stage::session_config({.context_length = planted == Fault::kGrows ? 4000 : 700}),
+        session(Stage::session_config({.preset = seed % 2 == 0 ? "default" : "",
+                                       .context_length = planted == Fault::kGrows ? 4000 : 700}),
                 engine, tokenizer, std::move(owned_speaker), clock),
         turns({}, &sink, clock, {}),
         schedule(seed, seconds, clock, turns) {
@@ -209,6 +211,7 @@ struct WatchedTalk : TranscriptSource {
     std::string expected = plain(result.prompt);
     if (fault == Fault::kOtherText) expected += ".";
     check(result.text == expected && shown == expected, "the text is not plain decoding's");
+    num_guessed += std::ssize(result.answer) > result.metrics.total_nfe;
     const std::vector<Message> history = session.history();
     check(history.size() >= 2 && history[history.size() - 2].content == asked &&
               history.back().content == shown,
@@ -295,6 +298,7 @@ struct WatchedTalk : TranscriptSource {
   bool may_fail = false;  // this turn: it is forgotten then, even if some of it was heard
   bool was_interrupted = false;
   int64_t num_turns = 0, num_resumed = 0, num_left = 0, num_cut = 0, num_failed = 0;
+  int64_t num_guessed = 0;  // answers with more tokens than passes, drafts included
 };
 
 }  // namespace predgen

@@ -36,7 +36,7 @@ class RandomTalks : public testing::Test {
 };
 
 TEST_F(RandomTalks, KeepTheirPromises) {
-  int64_t num_turns = 0, num_resumed = 0, num_cut = 0, num_failed = 0;
+  int64_t num_turns = 0, num_resumed = 0, num_cut = 0, num_failed = 0, num_guessed = 0;
   const auto [begin, end] = seeds();
   for (uint64_t seed = begin; seed < end; ++seed) {
     WatchedTalk talk(seed, kSeconds, Fault::kNone);
@@ -47,11 +47,13 @@ TEST_F(RandomTalks, KeepTheirPromises) {
     num_resumed += talk.num_resumed;
     num_cut += talk.num_cut;
     num_failed += talk.num_failed;
+    num_guessed += talk.num_guessed;
   }
   if (end - begin < 1000) return;
   EXPECT_GT(num_cut, num_turns / 20) << "answers are to be cut in the middle";
   EXPECT_GT(num_resumed, num_turns / 100) << "and to go on after false alarms";
   EXPECT_GT(num_failed, num_turns / 200) << "voices and loudspeakers are to die";
+  EXPECT_GT(num_guessed, num_turns / 100) << "n-grams are to make passes wide";
 }
 
 TEST_F(RandomTalks, EveryCheckFindsTheFaultThatItIsFor) {
