@@ -250,7 +250,7 @@ TEST(SpokenTurns, WordsThatAreSaidAgainStandInFrontOfThoseThatAnEndIsExpectedOf)
   while (!talk.next().is_final) continue;
   talk.turns.say_again();
   talk.audio.give(1000, 0.5f);
-  talk.hear_voice("of France", false, 16000);
+  talk.hear_voice("of France", false, 24000);  // in it is the pause before, too
   Transcript heard = talk.next();
   EXPECT_EQ(heard.text, "what is the capital of France");
   talk.turns.expect_end(heard.text, 0.99);
