@@ -28,7 +28,7 @@
 namespace predgen::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kToSaySo{5};   // for the others, after a rank failed
 constexpr std::chrono::seconds kToSave{600};  // after a stop, while rank 0 may write
 constexpr int kUserError = 2, kInterrupted = 130;
@@ -106,7 +106,7 @@ class Ranks {
 
   int wait(RankFailure failure, const std::stop_token& stop) {
     std::optional<int> code;  // of the first that failed
-    Clock::time_point patience = Clock::time_point::max();
+    SteadyClock::time_point patience = SteadyClock::time_point::max();
     bool has_ended_well = false;
     while (std::ranges::any_of(children_, [](const Child& child) { return !child.status; })) {
       for (size_t rank = 0; rank < children_.size(); ++rank) {
@@ -120,17 +120,18 @@ class Ranks {
         // The code of the rank that made the others fail, which may end after them.
         if (!code || ended_with == kUserError) code = ended_with;
         if (failure == RankFailure::kOthersGoOn && !was_stopped_) continue;
-        patience = std::min(patience, Clock::now() + (*code == kInterrupted ? kToSave : kToSaySo));
+        patience =
+            std::min(patience, SteadyClock::now() + (*code == kInterrupted ? kToSave : kToSaySo));
       }
       if (stop.stop_requested() && !std::exchange(was_stopped_, true)) {
         signal_all(SIGTERM);
         // The others end together; a single one has no others to wait for.
         if (std::ranges::any_of(children_,
                                 [](const Child& child) { return child.status.has_value(); })) {
-          patience = std::min(patience, Clock::now() + kToSave);
+          patience = std::min(patience, SteadyClock::now() + kToSave);
         }
       }
-      if (Clock::now() > patience && !std::exchange(kills_, true)) signal_all(SIGKILL);
+      if (SteadyClock::now() > patience && !std::exchange(kills_, true)) signal_all(SIGKILL);
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     const bool is_done = has_ended_well && failure == RankFailure::kOthersGoOn;
