@@ -39,6 +39,20 @@ esac
 """
 
 
+# Answers with these two codes: without a key, with one.
+SERVER = """
+import http.server, signal, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        codes = (%s)
+        self.send_response(200 if self.path == "/health" else codes["Authorization" in self.headers])
+        self.end_headers()
+        self.wfile.write(b'{"data": [{"id": "demo"}]}')
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_forever()
+"""
+
+
 class Scratch(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -179,6 +193,22 @@ class DebianPackage(Scratch):
         (wants / "cron.service").symlink_to("/usr/lib/systemd/system/cron.service")
         self.script("postrm", "purge", root=root)
         self.assertTrue((wants / "cron.service").is_symlink())
+
+
+class Container(unittest.TestCase):
+    def test_is_given_the_files_that_it_copies(self):
+        copied = re.findall(r"^COPY (\S+) ", (ROOT / "Containerfile").read_text(), re.MULTILINE)
+        passed = re.findall("^!(.*)$", (ROOT / ".containerignore").read_text(), re.MULTILINE)
+        self.assertEqual(sorted(copied), sorted(passed))
+        for path in copied:
+            self.assertTrue(path.startswith("dist/") or (ROOT / path).exists(), path)
+
+    def test_its_server_asks_for_the_key(self):
+        script = ROOT / "scripts/package/ask_with_key.py"
+        for answers, fault in (("401, 200", ""), ("200, 200", "without the key 200"), ("401, 401", "with it 401")):
+            with self.subTest(answers=answers):
+                done = subprocess.run([sys.executable, script, sys.executable, "-c", SERVER % answers], capture_output=True, text=True)
+                self.assertEqual((done.returncode, fault in done.stderr), (1 if fault else 0, True), done.stderr)
 
 
 class CheckPackage(Scratch):
