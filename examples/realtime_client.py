@@ -37,13 +37,20 @@ def send_sound(connection, samples):
     connection.input_audio_buffer.append(audio=base64.b64encode(samples).decode())
 
 
-def send_recording(connection, file):
-    with wave.open(file) as recording:
-        if (recording.getnchannels(), recording.getsampwidth(), recording.getframerate()) != (1, 2, RATE):
-            raise SystemExit(f"{file}: 16 bits, mono, {RATE} Hz, please")
-        while samples := recording.readframes(CHUNK):
-            send_sound(connection, samples)
-            time.sleep(CHUNK / RATE)
+def open_recording(file):
+    try:
+        recording = wave.open(file)
+    except (OSError, EOFError, wave.Error) as error:
+        raise SystemExit(f"{file}: {error}") from error
+    if (recording.getnchannels(), recording.getsampwidth(), recording.getframerate()) != (1, 2, RATE):
+        raise SystemExit(f"{file}: 16 bits, mono, {RATE} Hz, please")
+    return recording
+
+
+def send_recording(connection, recording):
+    while samples := recording.readframes(CHUNK):
+        send_sound(connection, samples)
+        time.sleep(CHUNK / RATE)
     for _ in range(20):  # the pause that ends the turn
         send_sound(connection, bytes(2 * CHUNK))
         time.sleep(CHUNK / RATE)
@@ -113,6 +120,7 @@ def main():
     what.add_argument("--microphone", action="store_true")
     options = parser.parse_args()
 
+    recording = open_recording(options.wav) if options.wav else None
     client = openai.OpenAI(base_url=options.url, api_key=options.key)
     sound = bytearray()
     with client.realtime.connect(model=options.model) as connection, contextlib.suppress(KeyboardInterrupt):
@@ -126,7 +134,7 @@ def main():
             wait = f"the answer began {1e3 * (began - ended):.0f} ms after the last word" if began else "no answer"
             print(f"[{wait}]")
         else:
-            sender = threading.Thread(target=send_recording, args=(connection, options.wav), daemon=True)
+            sender = threading.Thread(target=send_recording, args=(connection, recording), daemon=True)
             sender.start()
             print_events(connection, sound.extend, sound.clear)
     if sound:

@@ -1,5 +1,7 @@
 """examples/realtime_client.py, as its page says, and the Python of examples/README.md, against a server."""
 
+import array
+import math
 import re
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from skipping import skip_without
 
 skip_without("websockets", "openai's realtime connection")
 
+from fake_recogniser import SECONDS_PER_WORD, Recogniser  # noqa: E402
 from serving import PROMPTS, check, client, server, user  # noqa: E402
 from tiny_model import ESPEAK, REPOSITORY  # noqa: E402
 
@@ -22,6 +25,31 @@ def run_client(process, folder, *arguments):
                           cwd=folder, capture_output=True, text=True, timeout=120)
     check(done.returncode == 0, f"the example ends well: {done.stdout} {done.stderr}")
     return done.stdout
+
+
+def write_tone(file, seconds, rate=24000):
+    samples = array.array("h", (int(9000 * math.sin(2 * math.pi * 440 * i / rate)) for i in range(int(seconds * rate))))
+    with wave.open(str(file), "wb") as tone:
+        tone.setparams((1, 2, rate, 0, "NONE", ""))
+        tone.writeframes(samples.tobytes())
+    return file
+
+
+def check_recording(folder):
+    """--wav: what the recogniser hears is shown and answered; another rate is refused in a line."""
+    recogniser = Recogniser()
+    recogniser.says = PROMPTS[0]
+    tone = write_tone(folder / "tone.wav", len(PROMPTS[0].split()) * SECONDS_PER_WORD)
+    with server(f"realtime.recogniser={recogniser.url}") as process:
+        text = client(process).chat.completions.create(model="demo", messages=user(PROMPTS[0]), temperature=0)
+        printed = run_client(process, folder, "--wav", tone)
+        check(printed == f"heard: {PROMPTS[0]}\n{text.choices[0].message.content}\n", f"heard and answered: {printed}")
+    for wrong, part in ((write_tone(folder / "slow.wav", 0.5, rate=16000), "24000 Hz"), (CLIENT, "RIFF"), (folder / "none.wav", "No such file")):
+        done = subprocess.run([sys.executable, CLIENT, "--wav", wrong], capture_output=True, text=True, timeout=120)
+        check(done.returncode == 1 and done.stderr.count("\n") == 1 and part in done.stderr, f"{wrong}: {done.returncode} {done.stderr}")
+    shown = re.search(r"--wav (\S+)", (REPOSITORY / "examples" / "README.md").read_text())[1]
+    with wave.open(str(REPOSITORY / shown)) as sample:
+        check((sample.getnchannels(), sample.getsampwidth(), sample.getframerate()) == (1, 2, 24000), f"{shown} is such a recording")
 
 
 def main(folder):
@@ -36,6 +64,7 @@ def main(folder):
         code = code.replace("http://127.0.0.1:8080", process.url).replace("smollm2", "demo")
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
         check(done.returncode == 0 and done.stdout.strip(), f"the page's request is answered: {done.stderr}")
+    check_recording(folder)
     if not ESPEAK:
         print("skipped: the sound of an answer (no predgen-espeak)")
         return

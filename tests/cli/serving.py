@@ -19,13 +19,14 @@ PROMPTS = ["Find me a cheap restaurant in San Jose.", "What is the weather like 
 
 
 @contextlib.contextmanager
-def server(*arguments, exit_code=130, model=DEMO, prefix=()):
+def server(*arguments, exit_code=130, model=DEMO, prefix=(), host="127.0.0.1"):
     options = ["--model", model, *MODEL[2:]]
     process = subprocess.Popen([*prefix, PREDGEN, "serve", *map(str, options), "--port", "0", *map(str, arguments)],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         process.url = process.stdout.readline().strip()
-        check(process.url.startswith("http://127.0.0.1:"), f"prints its address: {process.url}")
+        check(process.url.startswith(f"http://{host}:"), f"prints its address: {process.url}")
+        process.url = process.url.replace(host, "127.0.0.1")
         yield process
         process.send_signal(signal.SIGTERM)
         _, process.log = process.communicate(timeout=60)
