@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <sstream>
+#include <utility>
 
 #include "core/error.h"
 #include "core/suggest.h"
@@ -31,6 +32,17 @@ const std::vector<Name> kNames{
     {"/quit", Kind::kQuit, "leaves, as Ctrl-D on an empty line does"},
 };
 
+/// What is chosen at the start only, as people try to change it, and the option for it.
+const std::vector<std::pair<std::string, std::string>> kAtTheStart{
+    {"/preset", "--preset"},
+    {"/system", "--system-prompt"},
+    {"/voice", "--tts"},
+    {"/model", "--model"},
+    {"/adapter", "--adapter"},
+    {"/draft-model", "--draft-model"},
+    {"/temperature", "--temperature"},
+    {"/length", "--max-new-tokens"}};
+
 bool takes_name(Kind kind) { return kind == Kind::kVerifier || kind == Kind::kDecoder; }
 
 const std::vector<std::string>& choices_of(Kind kind, const ChatChoices& choices) {
@@ -43,7 +55,17 @@ Kind parse_kind(const std::string& word) {
     if (word == name.name) return name.kind;
     valid.emplace_back(name.name);
   }
-  throw UserError("\"{}\" is no command: {} (// begins a text with /)", word, suggest(word, valid));
+  std::vector<std::string> known = valid;
+  for (const auto& [tried, option] : kAtTheStart) {
+    if (word == tried) {
+      throw UserError(
+          "\"{}\" is chosen when a chat starts: predgen chat {} (/quit leaves this one)", word,
+          option);
+    }
+    known.push_back(tried);
+  }
+  throw UserError("\"{}\" is no command: {} (// begins a text with /)", word,
+                  suggest(word, nearest_word(word, known) ? known : valid));
 }
 
 int64_t parse_top_k(const std::string& word) {
@@ -98,7 +120,8 @@ std::string command_help(const ChatChoices& choices) {
     if (name.kind == Kind::kVerifier) usage += " [K]";
     help += fmt::format("  {:<32} {}\n", usage, name.purpose);
   }
-  return help;
+  return help + "  presets, system prompts, voices and the rest are chosen at the start: " +
+         "predgen chat --help\n";
 }
 
 }  // namespace predgen::cli

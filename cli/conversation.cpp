@@ -21,17 +21,28 @@
 namespace predgen::cli {
 namespace {
 
+/// On a machine that plays no sound: a file, or nothing if none can be written.
+std::unique_ptr<AudioSink> sink_instead(const std::string& why, int rate, int output_rate,
+                                        const std::stop_token& stop) {
+  constexpr const char* kFile = "runs/predgen_answers.wav";
+  try {
+    make_folder("runs");
+    auto file = make_audio_sink(kFile, rate, output_rate, stop);
+    spdlog::warn("{}; the answers are in {}", why, kFile);
+    return file;
+  } catch (const UserError& error) {
+    spdlog::warn("{}; {}; going on without sound", why, error.what());
+    return make_audio_sink("none", rate, output_rate, stop);
+  }
+}
+
 std::unique_ptr<AudioSink> make_sink(const ConversationOptions& options, int rate,
                                      const std::stop_token& stop, PlayedSound* played) {
-  constexpr const char* kInsteadOfPlaying = "runs/predgen_answers.wav";
   try {
     return make_audio_sink(options.audio_out, rate, options.audio_rate, stop, played);
   } catch (const UserError& error) {
     if (options.audio_out != "play") throw;
-    make_folder("runs");
-    auto file = make_audio_sink(kInsteadOfPlaying, rate, options.audio_rate, stop);
-    spdlog::warn("{}; the answers are in {}", error.what(), kInsteadOfPlaying);
-    return file;
+    return sink_instead(error.what(), rate, options.audio_rate, stop);
   }
 }
 

@@ -156,8 +156,7 @@ void add_data_show(CLI::App& data) {
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--json", options->json, "one JSON document on stdout");
-  command->footer(
-      "Example:\n  predgen data show runs/quickstart/dataset --tokenizer checkpoints/demo -n 1");
+  command->footer("Example:\n  predgen data show runs/quickstart/dataset --tokenizer smollm2 -n 1");
   command->callback([options] { run_show(*options); });
 }
 

@@ -1,9 +1,28 @@
 "use strict";
 
+// What keeps one from being heard, in plain words: by the names of getUserMedia's errors and of the browser's recogniser.
+const refused = "The browser may not use the microphone: allow it for this page (often a sign beside the address).";
+const noMicrophone = "No microphone was found.";
+const speechFaults = {
+  "NotAllowedError": refused, "not-allowed": refused, "NotFoundError": noMicrophone, "audio-capture": noMicrophone,
+  "NotReadableError": "Another program has the microphone.",
+  "service-not-allowed": "This browser does not offer its speech recognition here. Type instead.",
+  "network": "The browser's speech recognition works by the internet, and does not reach it. Type instead.",
+  "no-speech": "Nothing was heard.",
+  "language-not-supported": "The browser's speech recognition does not know this language.",
+};
+
+function describeSpeechFault(name, message) {
+  return speechFaults[name] ?? `The microphone: ${message || name}.`;
+}
+
 // What the microphone hears, for a server that has a recogniser.
 class Microphone {
   // `hear` gets it in base64, PCM16 at 24 kHz, some milliseconds at a time.
   async open(hear) {
+    if (!navigator.mediaDevices) {
+      throw new Error("the browser lends it only to pages of this machine or over HTTPS");
+    }
     this.stream = await navigator.mediaDevices.getUserMedia({audio: {channelCount: 1, echoCancellation: true}});
     if (this.isClosed) return this.close();
     this.context = new AudioContext({sampleRate: 24000});

@@ -3,6 +3,7 @@
 const at = (id) => document.getElementById(id);
 const player = new Player();
 let socket = null, hasVoice = false, hasRecogniser = false, microphone = null;
+let recogniser = null;  // the browser's own, while it listens
 let revision = 0, lastWords = [], turns = 0;  // revision 0: nothing of this turn was sent
 let pause = null;  // since the last key, while its word may go on
 const revised = new Set();  // places of words that have changed in this turn
@@ -144,11 +145,13 @@ const harmless = new Set(["response_cancel_not_active", "conversation_already_ha
 
 const handlers = {
   "session.created": ({session}) => {
+    const had = hasVoice;
     hasVoice = session.output_modalities.includes("audio");
     at("sound").disabled = !hasVoice;
-    at("sound").checked = hasVoice;
+    if (hasVoice !== had) at("sound").checked = hasVoice;  // else it stays as the user set it
     hasRecogniser = session.audio.input.turn_detection !== null;
     if (hasRecogniser) at("speak").hidden = false;
+    at("speech-note").hidden = hasRecogniser || at("speak").hidden;
     setState(`ready: ${session.model}`);
     at("access").open = false;
     sendSettings();
@@ -214,6 +217,24 @@ function connect() {
   };
 }
 
+// A connection is a conversation: another one knows nothing of this one. The times of its turns stay.
+function beginConversation() {
+  player.cut();
+  recogniser?.abort();
+  closeMicrophone();
+  clearTimeout(pause);
+  revision = 0;
+  lastWords = [];
+  revised.clear();
+  answer = spokenItem = waitingWords = null;
+  isAnswering = endsSpeech = false;
+  for (const id of ["messages", "heard", "draft", "ready"]) at(id).replaceChildren();
+  at("words").value = "";
+  at("stop").disabled = true;
+  connect();
+  at("words").focus();
+}
+
 function closeMicrophone() {
   microphone?.close();
   microphone = null;
@@ -236,7 +257,7 @@ async function switchMicrophone() {
     });
   } catch (error) {
     if (microphone !== opened) return;
-    show("error", `The microphone: ${error.message}`);
+    show("error", describeSpeechFault(error.name, error.message));
     closeMicrophone();
   }
 }
@@ -246,7 +267,6 @@ function setUpSpeech() {
   const Recognition = window.SpeechRecognition ?? window.webkitSpeechRecognition;
   const button = at("speak");
   button.hidden = !Recognition;
-  let recogniser = null;
   button.onclick = () => {
     player.unlock();
     if (hasRecogniser) return switchMicrophone();
@@ -259,7 +279,7 @@ function setUpSpeech() {
       const words = Array.from(results, (result) => result[0].transcript).join("");
       hear(words, results[results.length - 1].isFinal);
     };
-    recogniser.onerror = ({error}) => show("error", `The browser's recogniser: ${error}.`);
+    recogniser.onerror = ({error}) => { if (error !== "aborted") show("error", describeSpeechFault(error)); };
     recogniser.onend = () => { recogniser = null; button.setAttribute("aria-pressed", "false"); };
     recogniser.start();
   };
@@ -281,6 +301,7 @@ at("talk").onsubmit = (event) => {
   hear(at("words").value, true);
 };
 at("stop").onclick = () => { interrupt(); at("stop").disabled = true; at("words").focus(); };
+at("new").onclick = beginConversation;
 at("speculation").onchange = sendSettings;
 at("sound").onchange = () => { player.unlock(); sendSettings(); };
 at("key-form").onsubmit = (event) => { event.preventDefault(); connect(); };

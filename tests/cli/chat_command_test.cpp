@@ -37,6 +37,12 @@ TEST(ChatCommand, WrongOnesAreAnsweredWithTheNearest) {
   }
 }
 
+TEST(ChatCommand, WhatIsChosenAtTheStartIsNoMistypedReset) {
+  expect_user_error([] { parse("/preset eager"); }, {"\"/preset\"", "predgen chat --preset"});
+  expect_user_error([] { parse("/system"); }, {"predgen chat --system-prompt"});
+  expect_user_error([] { parse("/presett"); }, {"did you mean \"/preset\"?"});
+}
+
 TEST(ChatCommand, TwoSlashesBeginAText) {
   EXPECT_TRUE(is_command("/help"));
   EXPECT_FALSE(is_command("//help"));

@@ -28,12 +28,21 @@ def faults_of(command, made, everywhere):
     return [f"predgen {command} --help: {fault}" for fault in faults]
 
 
+def check_example_of_data_show():
+    """The tokenizer that it names is the one that the quickstart's dataset is made with: another is refused."""
+    (named,) = re.findall(r"data show runs/quickstart/dataset --tokenizer (\S+)", help_of("data show"))
+    config = (REPOSITORY / "configs/data/quickstart.yaml").read_text()
+    (wanted,) = re.findall(r"^tokenizer: (\S+)", config, re.MULTILINE)
+    return [] if named == wanted else [f"predgen data show --help: the dataset's tokenizer is {wanted}, not {named}"]
+
+
 def main():
     made = {path for file in REPOSITORY.glob("configs/*/quickstart*.yaml")
             for path in re.findall(r"^output: (\S+)", file.read_text(), re.MULTILINE)}
     everywhere = flags_of(help_of("")) | {"--help"}
     commands = ["", *find_commands()]
     faults = [fault for command in commands for fault in faults_of(command, made, everywhere)]
+    faults += check_example_of_data_show()
     print("\n".join(faults) or f"{len(commands)} helps: ok")
     sys.exit(bool(faults))
 

@@ -102,6 +102,33 @@ def check_typing_over(page):
     check(row[1] == "on" and row[3:] == ["0", "yes"], f"the answer was there without a pass: {row}")
 
 
+def check_new_conversation(page, question, answer):
+    """It forgets: the first question gets the answer that it had, as if nothing had been said since."""
+    page.tab_to("new")
+    page.type([Keys.ENTER])
+    wait_for(lambda: not page.parts("#messages li") and page.text("state").startswith("ready"), "nothing is left of it")
+    check(page.focused().get_attribute("id") == "words", "and one can type at once")
+    page.type([*question, Keys.ENTER])
+    wait_for(lambda: len(page.parts("#turns tbody tr")) == 4, "its first turn ends")
+    check(page.parts("#messages li") == [question, answer], f"the answer of a first turn: {page.parts('#messages li')}")
+
+
+def check_browsers_recogniser(page):
+    """Before it is used the page says where the voice may go; and what keeps it from hearing, in words."""
+    check(page.find("speech-note").is_displayed() == page.find("speak").is_displayed(), "the note is there where the button is")
+    faults = page.driver.execute_script("""
+      window.SpeechRecognition = class {
+        start() { this.onerror({error: window.fault}); this.onend(); }
+      };
+      setUpSpeech();
+      const before = at("messages").childElementCount;
+      for (window.fault of ["not-allowed", "aborted", "audio-capture"]) at("speak").click();
+      const shown = Array.from(at("messages").children).slice(before);
+      shown.forEach((item) => item.remove());
+      return shown.map((item) => item.textContent);""")
+    check(len(faults) == 2 and "allow it" in faults[0] and "No microphone" in faults[1], f"{faults}")
+
+
 def check_page(process, width, scheme):
     page = Page(process.url, width, scheme)
     try:
@@ -135,6 +162,8 @@ def check_page(process, width, scheme):
         rows = page.parts("#turns tbody tr")
         check(" off " in rows[0] and " on " in rows[1], f"both are compared: {rows}")
         page.screenshot(f"page_{width}_after.png")
+        check_new_conversation(page, *said)
+        check_browsers_recogniser(page)
         check(not page.driver.execute_script("return document.documentElement.scrollWidth > innerWidth"),
               f"it fits into {width} pixels")
         check(page.driver.get_log("browser") == [], "the browser has nothing to complain about")
@@ -155,6 +184,7 @@ def check_microphone(folder):
                     ("--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream",
                      f"--use-file-for-fake-audio-capture={folder}/said.wav%noloop"))
         try:
+            check(not page.find("speech-note").is_displayed(), "no voice goes to the browser's maker")
             page.tab_to("speak")
             page.type([Keys.ENTER])
             wait_for(lambda: page.text("heard"), "words are shown as they are heard")
@@ -167,6 +197,7 @@ def check_microphone(folder):
             page.type([Keys.ENTER])
             check(page.find("speak").get_attribute("aria-pressed") == "false", "until it is switched off")
             check_closing(page)
+            check_refused_microphone(page)
             check(page.driver.get_log("browser") == [], "the browser has nothing to complain about")
         finally:
             page.driver.quit()
@@ -214,6 +245,14 @@ def check_closing(page):
         done(stream.getTracks().every((track) => track.readyState === "ended"));
       }, 20);""")
     check(ended, "a microphone that was switched off while it was asked for stays off")
+
+
+def check_refused_microphone(page):
+    shown = page.driver.execute_async_script("""
+      const done = arguments[0];
+      navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("Permission denied", "NotAllowedError"));
+      switchMicrophone().then(() => done([at("messages").lastChild.textContent, at("speak").getAttribute("aria-pressed")]));""")
+    check("allow it" in shown[0] and shown[1] == "false", f"a microphone that is refused: {shown}")
 
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -58,6 +58,12 @@ def check_chat(scratch, voice):
         left = [str(path.relative_to(here)) for path in here.rglob("*") if path.is_file()]
         check(unheard.returncode == 0 and left == ["runs/predgen_answers.wav"],
               f"what no device plays goes to runs/: {left} {unheard.stderr[-300:]}")
+        there = scratch / "there"
+        there.mkdir()
+        (there / "runs").write_text("")  # no folder can be made
+        unheard = run(*chat, "--tts-config", config, input="hello\n", cwd=there)
+        check(unheard.returncode == 0 and unheard.stdout.strip() and "going on without sound" in unheard.stderr,
+              f"and where no file can be written, it goes on: {unheard.returncode} {unheard.stderr[-300:]}")
 
     chat_line = shlex.join(map(str, [PREDGEN, *chat, "--tts-config", config, "--audio-out", "-"]))
     for command, why in ((f"{chat_line} | head -c 1000 > /dev/null", "Broken pipe"),

@@ -67,7 +67,8 @@ std::string head_of_page(const std::string& name, const RunHistory& history) {
   if (std::isfinite(seconds)) {
     where += fmt::format(" · {} of training", duration(seconds));
     if (share > 0 && share < 0.995) {
-      where += fmt::format(" · about {} to go", duration(seconds / share - seconds));
+      // True of a run that was stopped, too.
+      where += fmt::format(" · about {} for the rest", duration(seconds / share - seconds));
     }
   }
   std::string html =

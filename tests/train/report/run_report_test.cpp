@@ -93,6 +93,13 @@ TEST_F(RunReport, ComparesAnswersToTheSamePrompts) {
   EXPECT_THAT(page(), HasSubstr("<tr><td>Who?<td>first<td>last</tr>"));
 }
 
+TEST_F(RunReport, SaysWhatTheRestTakesAndNotThatItRuns) {
+  write("{\"step\":10,\"train/ar\":2.0,\"train/seconds\":30.0}\n");
+  EXPECT_THAT(page(), HasSubstr("step 10 of 40 · 30 s of training · about 90 s for the rest"));
+  write("{\"step\":40,\"train/ar\":2.0,\"train/seconds\":120.0}\n");
+  EXPECT_THAT(page(), Not(HasSubstr("for the rest")));
+}
+
 TEST_F(RunReport, StopsAtALineCutOffInTheMiddle) {
   write("{\"step\":1,\"train/ar\":2.0}\n{\"step\":5,\"train/ar\":1.0}\n{\"step\":6,\"tr");
   EXPECT_THAT(page(), HasSubstr("step 5 of 40"));
