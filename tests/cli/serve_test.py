@@ -254,7 +254,7 @@ def check_linked_model(scratch):
     check(made.returncode == 0, f"a GGUF file: {made.stderr}")
     (scratch / "model").symlink_to("demo.gguf")
     (scratch / "demo.ends.safetensors").write_bytes(b"no readout")
-    done = run("serve", "--model", scratch / "model", "--port", "0", "realtime.recogniser=base")
+    done = run("serve", "--model", scratch / "model", "--port", "0", "realtime.recogniser=base", timeout=120)
     check(done.returncode == 2 and "demo.ends.safetensors" in done.stderr, f"its readout is found: {done.stderr.strip()}")
 
 
