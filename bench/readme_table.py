@@ -1,8 +1,8 @@
-"""Measures the README's table again, in a quarter of an hour on two idle cores.
+"""Measures the README's table again, in less than 15 minutes on two idle cores.
 
 usage: "$(scripts/setup.sh)" bench/readme_table.py PREDGEN [PROMPTS]
 
-  PROMPTS  JSON lines with "text", of which 40 are taken, evenly spread (data/samples/spoken_prompts.jsonl)
+  PROMPTS  JSON lines with "text", of which 36 are taken, evenly spread (data/samples/spoken_prompts.jsonl)
 """
 import json
 import pathlib
@@ -13,7 +13,7 @@ import tempfile
 from talk_waits import measure, percentile, read_aloud, texts_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-COUNT = 40
+COUNT = 36
 FIXED_PAUSE = "--shortest-wait 0.8 --longest-wait 0.8"
 WAYS = {"without drafts": f"--verifier off {FIXED_PAUSE}", "preemptive": f"--preemptive {FIXED_PAUSE}", "predgen": ""}
 METHODS = ["baseline", "preemptive", "ngram"]  # of the same columns
@@ -35,9 +35,11 @@ def typed(predgen, prompts, folder):
     results = json.loads((folder / "results.json").read_text())
     means = [results["methods"][method] for method in METHODS]
     changed = [0, *(COUNT - results["comparisons"][method]["equal_text"]["count"] for method in METHODS[1:])]
-    return [["first sentence ready before the end of the turn is known", *(f"{100 * of['ready_before_end']['mean']:.0f} %" for of in means)],
-            ["passes before the end of the turn is known, for one turn", *(f"{of['speculative_nfe']['mean']:.0f}" for of in means)],
-            [f"answers whose text changed, of {COUNT}", *changed]]
+    ready = [f"{100 * of['ready_before_end']['mean']:.0f} %" for of in means]
+    passes = [f"{of['speculative_nfe']['mean']:.0f}" for of in means]
+    return [["typed: turns whose first sentence is ready before the system knows that you have finished", *ready],
+            ["typed: passes before the system knows that, for one turn", *passes],
+            [f"typed: answers whose text changed, of {COUNT}", *changed]]
 
 
 def main():

@@ -7,12 +7,12 @@
 #   scripts/fresh_machine.sh --packages SUITE [--folder DIR] [--mirror URL]
 #
 #   --packages SUITE  try the packages in dist/ instead (scripts/package.sh), on a bare Debian of this name, as
-#                   bookworm or trixie: install, chat, serve, remove
+#                   bookworm or trixie, or on Ubuntu 24.04, noble: install, chat, serve, remove
 #   --user          as an ordinary user who has sudo; default: as root
 #   --compiled DIR  use the compiler cache (ccache) in DIR, which the user (of --user: id 1000) may write;
 #                   default: everything is compiled
 #   --folder DIR    where the tree goes, 25 GB; default: a new one in /var/tmp, which is deleted afterwards
-#   --mirror URL    Debian's mirror; default: debootstrap's
+#   --mirror URL    Debian's or Ubuntu's mirror; default: debootstrap's, or archive.ubuntu.com
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 die() { echo "fresh_machine: $*" >&2; exit 2; }
@@ -41,8 +41,15 @@ tree=$folder/tree
 mkdir -p "$folder"
 
 suite=${packages:-bookworm}
-echo "== a bare Debian, $suite, in $tree"
-debootstrap --variant=minbase --include=ca-certificates "$suite" "$tree" ${mirror:+"$mirror"} >"$folder/debootstrap.log" 2>&1 || {
+from=() components=main
+if [ "$suite" = noble ]; then
+  components=main,universe
+  from=("${mirror:-http://archive.ubuntu.com/ubuntu}" /usr/share/debootstrap/scripts/gutsy)  # Debian 12 has none for noble
+elif [ -n "$mirror" ]; then
+  from=("$mirror")
+fi
+echo "== a bare system, $suite, in $tree"
+debootstrap --variant=minbase --components=$components --include=ca-certificates "$suite" "$tree" "${from[@]}" >"$folder/debootstrap.log" 2>&1 || {
   tail -n 20 "$folder/debootstrap.log" >&2  # the folder may be one that is deleted at the end
   die "debootstrap failed"
 }
