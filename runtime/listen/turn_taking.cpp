@@ -23,7 +23,6 @@ void TurnTaking::become(Loudness loudness, TurnActions& actions) {
 
 void TurnTaking::leave(TurnActions& actions) {
   answer_ = Answer::kLeft;
-  began_over_ = false;
   voice_since_.reset();
   words_since_.reset();
   become(Loudness::kPaused, actions);
@@ -32,7 +31,6 @@ void TurnTaking::leave(TurnActions& actions) {
 
 void TurnTaking::forget_user() {
   has_voice_ = has_words_ = has_draft_ = is_speech_ = false;
-  began_over_.reset();
   voice_since_.reset();
   words_since_.reset();
 }
@@ -40,7 +38,6 @@ void TurnTaking::forget_user() {
 TurnActions TurnTaking::on_voice(Seconds now, bool is_active) {
   TurnActions actions = tick(now);
   const bool begins = !std::exchange(has_voice_, is_active) && is_active;
-  if (begins && !has_words_) began_over_ = is_answering();
   if (!begins || !is_answering() || loudness_ != Loudness::kFull) return actions;
   voice_since_ = now;
   become(Loudness::kDucked, actions);
@@ -52,7 +49,6 @@ TurnActions TurnTaking::on_words(Seconds now, const std::string& words) {
   has_words_ = !is_blank(words);
   is_speech_ = !is_backchannel(words, rules_.language);
   has_draft_ = has_draft_ && has_words_;
-  if (has_words_ && !began_over_) began_over_ = is_answering();
   if (!is_answering()) return actions;
   if (is_speech_) {
     if (!words_since_) words_since_ = now;
@@ -68,7 +64,7 @@ TurnActions TurnTaking::on_words(Seconds now, const std::string& words) {
 
 TurnActions TurnTaking::on_end(Seconds now, const std::string& words) {
   TurnActions actions = on_words(now, words);
-  if (is_answering() ? is_speech_ : has_words_ && !only_acknowledges()) {
+  if (is_answering() ? is_speech_ : has_words_) {
     if (is_answering()) leave(actions);
     ++num_committed_;
     actions.commits = true;

@@ -41,8 +41,7 @@ struct TurnTakingRules {
 ///
 /// The user's voice ducks an answer at once, the user's words pause it; it resumes where it was, at
 /// full volume, when no words come, when they were only an acknowledgement, or when the recogniser
-/// takes them back. Words that stay end it. An acknowledgement that begins over an answer is no
-/// turn, even if the answer ends before it does.
+/// takes them back. Words that stay end it.
 class TurnTaking {
  public:
   enum class State {
@@ -59,10 +58,6 @@ class TurnTaking {
   State state() const;
   /// Whether there is an answer that may continue.
   bool is_answering() const { return answer_ == Answer::kMade || answer_ == Answer::kHeard; }
-  /// Whether the user's words so far only acknowledge an answer, which may have ended since.
-  bool only_acknowledges() const {
-    return has_words_ && !is_speech_ && began_over_.value_or(false);
-  }
 
   // The user.
 
@@ -103,7 +98,6 @@ class TurnTaking {
   // Of the user's turn under way.
   bool has_voice_ = false, has_words_ = false, has_draft_ = false;
   bool is_speech_ = false;                // its words are more than an acknowledgement
-  std::optional<bool> began_over_{};      // over an answer that was not left; nullopt: not begun
   std::optional<Seconds> voice_since_{};  // without words so far, while an answer is made
   std::optional<Seconds> words_since_{};  // no acknowledgement, while an answer is made
 };

@@ -119,7 +119,7 @@ void Listening::note_speech(const std::string& words) {
   if (is_answering && !taking_.is_answering()) taking_.on_taken(now);
   if (!is_answering) taking_.on_silent();
   taking_.on_words(now, words);
-  if (taking_.is_answering() || taking_.only_acknowledges()) return;
+  if (taking_.is_answering()) return;
   const Speech speech = *std::exchange(speech_, std::nullopt);
   listener_.on_event(speech.started);
   if (speech.interrupts) dialogue_.give_way();

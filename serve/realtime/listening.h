@@ -43,8 +43,8 @@ class Listening : private SpeechListener {
   /// Words of more than kMaxTurnBytes are dropped, and refused.
   void check_length(const TranscriptLine& line) REQUIRES(dialogue_.mutex());
   void add_spoken(const SpokenTurn& turn) REQUIRES(dialogue_.mutex());
-  /// Notes that a turn has begun, if these words begin one: a backchannel that began during an
-  /// answer does not.
+  /// Notes that a turn has begun, if these words begin one: a backchannel during an answer does
+  /// not.
   void note_speech(const std::string& words) REQUIRES(dialogue_.mutex());
   /// Whether what was said is not a turn, and not to be reported.
   bool is_no_turn(const SpokenTurn& turn) REQUIRES(dialogue_.mutex());

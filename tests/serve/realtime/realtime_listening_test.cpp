@@ -303,18 +303,6 @@ TEST(RealtimeListening, WhoOnlyShowsThatHeListensInterruptsNothing) {
   EXPECT_EQ(talk.client.next()["type"], "input_audio_buffer.speech_started") << "nothing is heard";
 }
 
-TEST(RealtimeListening, WhoBeginsToShowThatHeListensDuringAnAnswerIsNotAnsweredAfterIt) {
-  HeldAnswer held;
-  Talk& talk = held.talk;
-  speak(talk);
-  held.house.desk.hear("mm-hm");
-  held.go_on();
-  talk.client.next("response.done");
-  held.house.desk.hear("mm-hm", /*is_over=*/true);
-  speak(talk, 500);
-  EXPECT_EQ(talk.client.num_unread(), 0u) << "it is no turn";
-}
-
 TEST(RealtimeListening, AServerThatStopsTakesNoMoreSound) {
   HeldAnswer held;
   Talk& talk = held.talk;
