@@ -84,7 +84,7 @@ Need Ear::need() const {
   const Segment& next = segments_.front();
   if (next.is_whole(pace_.lag)) return Need::kNothing;
   if (next.is_closed) return Need::kFinal;
-  // At most half of the time goes into partials: a pause must not wait for long decodes.
+  // At most half of the time goes into partials.
   const bool has_more = judged_ - next.decoded >= std::clamp(2 * cost_, pace_.period, kMostPeriod);
   if (!activity_.is_active()) {
     const bool is_new = next.decoded < next.until + VoiceActivity::kPause;
@@ -117,8 +117,7 @@ bool Ear::is_late() const {
 void Ear::end_decode(const DecodeJob& job, const std::optional<Decoded>& decoded) {
   is_decoding_ = false;
   was_stopped_ = !decoded;
-  if (!decoded) return;
-  if (segments_.empty() || segments_.front().number != job.segment) return;
+  if (!decoded || segments_.empty() || segments_.front().number != job.segment) return;
   Segment& segment = segments_.front();
   segment.text = believable_text(decoded->text, segment.voice);
   segment.decoded = segment.begin + static_cast<int64_t>(job.sound.size());

@@ -58,6 +58,8 @@ class Ear {
   /// Whether the decode that is running lacks voice after which there is a pause now: it delays the
   /// one that will have it. Never true of two decodes in a row, so that texts come.
   bool is_late() const;
+  /// Whether the last decode was stopped: the next one must not be.
+  bool was_stopped() const { return was_stopped_; }
   /// nullopt: it was stopped.
   void end_decode(const DecodeJob& job, const std::optional<Decoded>& decoded);
 

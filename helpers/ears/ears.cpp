@@ -93,7 +93,8 @@ bool Ears::is_late() const {
   if (!running_) return false;
   const auto found = streams_.find(running_->stream);
   if (found == streams_.end() || found->second.ear.is_late()) return true;
-  return running_->need == Need::kPartial && std::ranges::any_of(streams_, [](const auto& stream) {
+  return running_->need == Need::kPartial && !found->second.ear.was_stopped() &&
+         std::ranges::any_of(streams_, [](const auto& stream) {
            return stream.second.ear.need() > Need::kPartial;
          });
 }

@@ -29,7 +29,7 @@ class Ears {
 
   /// UserError for a frame that our clients never send.
   void take(const EarsFrame& frame);
-  /// Of the stream that the last frame was of: the sound by which the end of the turn can be
+  /// Of the stream that the last sound was of: the sound by which the end of the turn can be
   /// judged, once per pause.
   std::optional<TurnSound> take_turn_sound();
   /// How likely that turn is over.

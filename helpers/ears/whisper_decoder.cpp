@@ -139,7 +139,7 @@ WhisperDecoder::Tokens WhisperDecoder::likeliest_next(std::span<const int64_t> t
   if (std::ssize(logits) != count * num_tokens_) {
     throw Error(
         "its decoder gives the logits of its last token alone; fetch it again "
-        "(scripts/fetch_model.py)");
+        "(predgen models get)");
   }
   past = {std::move(outputs[1]), std::move(outputs[2])};
   Tokens likeliest;

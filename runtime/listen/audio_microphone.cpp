@@ -87,9 +87,9 @@ class Microphone : public AudioSource {
   }
 
  private:
-  const PortAudio library_;  // first: it closes the stream of a constructor that fails
+  std::unique_ptr<DeviceSound> sound_;  // until the stream is closed
+  const PortAudio library_;             // closes the stream of a constructor that fails
   int sample_rate_;
-  std::unique_ptr<DeviceSound> sound_;
   PaStream* stream_ = nullptr;
 };
 

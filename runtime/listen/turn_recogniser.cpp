@@ -122,11 +122,12 @@ void TurnRecogniser::commit() {
                      fmt::format("{} turns have not been understood yet: wait", commits_.size()));
   }
   resampler_.drain();
-  if (!pass_on()) return lose(failure("is too slow"));
-  recogniser_->finish(utterance_);
+  const bool is_taken = pass_on();
   RecognisedTurn turn = spoken();
   turn.was_committed = true;
   commits_.push_back({.utterance = utterance_, .turn = std::move(turn)});
+  if (!is_taken) return lose(failure("is too slow"));
+  recogniser_->finish(utterance_);
   begin_utterance();
   begin_turn();
 }

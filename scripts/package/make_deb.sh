@@ -30,8 +30,10 @@ sed '1s|.*|# What it is for: the settings of the service predgen@PORT. All value
   "$root/configs/runtime/serve.yaml" >"$deb/etc/predgen/serve.yaml"
 echo /etc/predgen/serve.yaml >"$deb/DEBIAN/conffiles"
 
+# Of files alone: how large a folder is depends on the file system.
+size=$(find "$deb" -type f -printf '%s\n' | awk '{sum += $1} END {print int((sum + 1023) / 1024)}')
 for script in postinst prerm postrm; do install -m 755 "$root/scripts/package/$script" "$deb/DEBIAN"; done
-sed -e "s/@version@/$version/" -e "s/@size@/$(du -sk --apparent-size "$deb" | cut -f1)/" \
+sed -e "s/@version@/$version/" -e "s/@size@/$size/" \
   "$root/scripts/package/control" >"$deb/DEBIAN/control"
 find "$deb" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
 dpkg-deb --root-owner-group -Zzstd "-z$level" --build "$deb" "$file" >/dev/null

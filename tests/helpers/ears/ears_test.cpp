@@ -94,6 +94,14 @@ TEST(Ears, APartialIsInTheWayOfAnythingMoreUrgent) {
   EXPECT_FALSE(house.ears.is_late());
   EXPECT_THAT(house.work(),
               ElementsAre(std::pair(2u, Need::kPause), std::pair(1u, Need::kPartial)));
+  // It is stopped once: the next one runs to its end.
+  house.ears.take(sound_of(1, 5, 8, 0));
+  job = house.ears.next_job();
+  ASSERT_TRUE(job);
+  house.ears.take(sound_of(2, 5, 6, 4));
+  EXPECT_TRUE(house.ears.is_late());
+  house.ears.finish_job(*job, std::nullopt);
+  house.work();
   // A pause's decode is not stopped for another stream, but nobody needs a dropped one's.
   house.ears.take(sound_of(1, 5, 8, 4));
   job = house.ears.next_job();

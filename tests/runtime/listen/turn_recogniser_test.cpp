@@ -240,6 +240,12 @@ TEST(TurnRecogniser, WhatWasHeardBeforeAFailureIsATurn) {
   ear.desk.handler->on_failure("has gone away");
   EXPECT_THAT(ear.log, ElementsAre("words find", "turn find", "lost"));
   EXPECT_TRUE(ear.turns.at(0).was_committed);
+  Ear full;  // which is noticed by the commit itself
+  full.in.add(tone(1000));
+  full.desk.hear("find");
+  full.desk.is_full = true;
+  full.in.commit();
+  EXPECT_THAT(full.log, ElementsAre("words find", "turn find", "lost"));
 }
 
 TEST(TurnRecogniser, ARecogniserIsTriedAgainSoonWhileItListens) {
