@@ -174,7 +174,7 @@ TEST_F(TypedChatTest, HelpComesAtOnceOthersWait) {
   next();
   type("/help");
   press(Kind::kEnter);
-  EXPECT_THAT(screen(), testing::Contains(HasSubstr("/compare")));
+  EXPECT_THAT(screen(), testing::Contains(HasSubstr("/quit")));
   type("/reset");
   press(Kind::kEnter);
   EXPECT_FALSE(chat_.take_command());
