@@ -2,7 +2,7 @@
 
 usage: "$(scripts/setup.sh)" bench/readme_table.py PREDGEN [PROMPTS]
 
-  PROMPTS  JSON lines with "text", of which 36 are taken, evenly spread (data/samples/spoken_prompts.jsonl)
+  PROMPTS  JSON lines with "text", of which 28 are taken, evenly spread (data/samples/spoken_prompts.jsonl)
 """
 import json
 import pathlib
@@ -13,7 +13,7 @@ import tempfile
 from talk_waits import measure, percentile, read_aloud, texts_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-COUNT = 36
+COUNT = 28
 FIXED_PAUSE = "--shortest-wait 0.8 --longest-wait 0.8"
 WAYS = {"without drafts": f"--verifier off {FIXED_PAUSE}", "preemptive": f"--preemptive {FIXED_PAUSE}", "predgen": ""}
 METHODS = ["baseline", "preemptive", "ngram"]  # of the same columns
