@@ -5,7 +5,7 @@ export DEBIAN_FRONTEND=noninteractive
 scratch=$(mktemp -d)
 ok() { echo "ok      $*"; }
 quietly() { "$@" >"$scratch/log" 2>&1 || { tail -n 20 "$scratch/log"; echo "FAILED  $*"; exit 1; }; }
-files() { find / -xdev \( -path /proc -o -path /dev -o -path /sys -o -path /tmp -o -path /var/log -o -path /var/cache -o -path /root \
+files() { find / -xdev \( -path /proc -o -path /dev -o -path /sys -o -path /run -o -path /tmp -o -path /var/log -o -path /var/cache -o -path /root \
   -o -path /var/lib/apt -o -path /var/lib/dpkg \) -prune -o -print | sort; }
 
 quietly apt-get update

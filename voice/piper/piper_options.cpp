@@ -27,7 +27,7 @@ fs::path find_voice(const fs::path& asked) {
 }  // namespace
 
 fs::path PiperOptions::file() const {
-  const fs::path place = find_voice(voice);
+  fs::path place = find_voice(voice);
   std::error_code absent;
   if (!fs::is_directory(place, absent)) return place;
   std::vector<fs::path> files;
