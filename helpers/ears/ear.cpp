@@ -61,7 +61,7 @@ void Ear::open_segment() {
   const int64_t begin = std::max(past, judged_ - VoiceActivity::kBegin - kInFront);
   segments_.push_back({.number = next_number_++, .begin = begin});
   // Words of the oldest segment that there was no time to decode are lost.
-  if (segments_.size() > kMostSegments && !is_decoding_) segments_.front().decoded = judged_;
+  if (segments_.size() > kMostSegments && !decoding_until_) segments_.front().decoded = judged_;
 }
 
 void Ear::close(Segment& segment, int64_t end) {
@@ -80,7 +80,7 @@ bool Ear::Segment::is_whole(int64_t lag) const {
 }
 
 Need Ear::need() const {
-  if (segments_.empty() || is_decoding_) return Need::kNothing;
+  if (segments_.empty() || decoding_until_) return Need::kNothing;
   const Segment& next = segments_.front();
   if (next.is_whole(pace_.lag)) return Need::kNothing;
   if (next.is_closed) return Need::kFinal;
@@ -98,24 +98,23 @@ Need Ear::need() const {
 
 DecodeJob Ear::begin_decode() {
   const Segment& next = segments_.front();
-  is_decoding_ = true;
   decoding_until_ = next.is_closed ? next.end : judged_;
   return {.segment = next.number,
           .need = next.is_closed          ? Need::kFinal
                   : activity_.is_active() ? Need::kPartial
                                           : Need::kPause,
-          .sound = sound(next.begin, decoding_until_)};
+          .sound = sound(next.begin, *decoding_until_)};
 }
 
 bool Ear::is_late() const {
-  if (!is_decoding_ || was_stopped_ || segments_.empty()) return false;
+  if (!decoding_until_ || was_stopped_ || segments_.empty()) return false;
   const Segment& front = segments_.front();
-  if (front.is_closed) return decoding_until_ < std::min(front.end, front.until + pace_.lag);
-  return !activity_.is_active() && decoding_until_ < front.until + VoiceActivity::kPause;
+  if (front.is_closed) return *decoding_until_ < std::min(front.end, front.until + pace_.lag);
+  return !activity_.is_active() && *decoding_until_ < front.until + VoiceActivity::kPause;
 }
 
 void Ear::end_decode(const DecodeJob& job, const std::optional<Decoded>& decoded) {
-  is_decoding_ = false;
+  decoding_until_.reset();
   was_stopped_ = !decoded;
   if (!decoded || segments_.empty() || segments_.front().number != job.segment) return;
   Segment& segment = segments_.front();
@@ -173,7 +172,7 @@ std::optional<RecognisedSegment> Ear::take_news() {
   return now;
 }
 
-bool Ear::is_done() const { return is_finished_ && segments_.empty() && !is_decoding_; }
+bool Ear::is_done() const { return is_finished_ && segments_.empty() && !decoding_until_; }
 
 std::vector<float> Ear::sound(int64_t begin, int64_t end) const {
   return {sound_.begin() + (begin - begin_), sound_.begin() + (end - begin_)};

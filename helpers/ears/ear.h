@@ -108,11 +108,10 @@ class Ear {
   int64_t turn_begin_ = 0;        // where the sound by which a turn's end is judged begins
   std::deque<Segment> segments_;  // not told to their ends: closed ones, then at most one open
   int64_t next_number_ = 0;
-  int64_t cost_ = 0;        // samples of sound that came while the last decode ran
-  int64_t told_until_ = 0;  // where the last segment that was told to its end ended
-  bool is_decoding_ = false, was_stopped_ = false;
-  int64_t decoding_until_ = 0;  // the sound that the running decode has
-  bool is_finished_ = false, is_end_judged_ = false;
+  int64_t cost_ = 0;                       // samples of sound that came while the last decode ran
+  int64_t told_until_ = 0;                 // where the last segment that was told to its end ended
+  std::optional<int64_t> decoding_until_;  // the end of the running decode's sound
+  bool was_stopped_ = false, is_finished_ = false, is_end_judged_ = false;
   std::optional<double> end_;
   RecognisedSegment told_{.voice = HeardVoice{.is_in_words = true}};
 };

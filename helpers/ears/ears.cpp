@@ -24,7 +24,6 @@ void Ears::take(const EarsFrame& frame) {
   switch (frame.type) {
     case Type::kSound:
       ear_of(frame.stream).add(samples_from_bytes(frame.payload));
-      heard_stream_ = frame.stream;
       return tell(frame.stream);
     case Type::kEnd:
       ear_of(frame.stream).finish();
@@ -38,18 +37,16 @@ void Ears::take(const EarsFrame& frame) {
   }
 }
 
-std::optional<TurnSound> Ears::take_turn_sound() {
-  const auto found = streams_.find(heard_stream_);
-  auto sound = found == streams_.end() ? std::nullopt : found->second.ear.take_turn_sound();
-  if (!sound) return std::nullopt;
-  return TurnSound{.stream = heard_stream_, .sound = std::move(*sound)};
+std::optional<std::vector<float>> Ears::take_turn_sound(uint32_t stream) {
+  const auto found = streams_.find(stream);
+  return found == streams_.end() ? std::nullopt : found->second.ear.take_turn_sound();
 }
 
-void Ears::set_end(const TurnSound& turn, double probability) {
-  const auto found = streams_.find(turn.stream);
+void Ears::set_end(uint32_t stream, double probability) {
+  const auto found = streams_.find(stream);
   if (found == streams_.end()) return;
   found->second.ear.set_end(probability);
-  tell(turn.stream);
+  tell(stream);
 }
 
 void Ears::tell(uint32_t stream) {

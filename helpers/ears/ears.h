@@ -15,11 +15,6 @@ namespace predgen::ears {
 
 /// A HearVoice for each new stream, with what it remembers of the stream.
 using MakeHearVoice = std::function<HearVoice()>;
-/// A turn in a pause.
-struct TurnSound {
-  uint32_t stream = 0;
-  std::vector<float> sound{};  // its last Ear::kTurnSound samples at most, the pause included
-};
 
 /// All streams of the program: client frames in, frames for the client out, and decodes to run
 /// meanwhile. Used by one thread at a time.
@@ -29,11 +24,9 @@ class Ears {
 
   /// UserError for a frame that our clients never send.
   void take(const EarsFrame& frame);
-  /// Of the stream that the last sound was of: the sound by which the end of the turn can be
-  /// judged, once per pause.
-  std::optional<TurnSound> take_turn_sound();
-  /// How likely that turn is over.
-  void set_end(const TurnSound& turn, double probability);
+  /// As Ear's; nullopt, and nothing happens, if there is no such stream.
+  std::optional<std::vector<float>> take_turn_sound(uint32_t stream);
+  void set_end(uint32_t stream, double probability);
 
   /// The most urgent decode: final texts, then those of pauses, then partials, and of these the
   /// stream that has waited longest. nullopt while there is none.
@@ -63,8 +56,7 @@ class Ears {
   const MakeHearVoice make_hear_voice_;
   const DecoderPace pace_;
   std::map<uint32_t, Stream> streams_;
-  std::set<uint32_t> over_;    // streams that ended recently
-  uint32_t heard_stream_ = 0;  // of the last sound
+  std::set<uint32_t> over_;  // streams that ended recently
   uint64_t num_jobs_ = 0;
   struct Running {
     uint32_t stream;

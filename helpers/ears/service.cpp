@@ -53,12 +53,12 @@ void Service::take(const EarsFrame& frame) {
   }
   tell();
   changed_.notify_one();
-  const auto turn = judge_end_ ? ears_.take_turn_sound() : std::nullopt;
-  if (!turn) return;
+  const auto sound = judge_end_ ? ears_.take_turn_sound(frame.stream) : std::nullopt;
+  if (!sound) return;
   lock.unlock();  // which takes as long as a window of sound
-  const double probability = judge_end_(turn->sound);
+  const double probability = judge_end_(*sound);
   lock.lock();
-  ears_.set_end(*turn, probability);
+  ears_.set_end(frame.stream, probability);
   tell();
 }
 

@@ -143,14 +143,14 @@ TEST(Ears, WhatIsDroppedIsNotToldEvenIfItIsBeingDecoded) {
 TEST(Ears, EndsAreJudgedInPauses) {
   House house;
   house.ears.take(sound_of(1, 1, 2, 0));
-  EXPECT_FALSE(house.ears.take_turn_sound());
+  EXPECT_FALSE(house.ears.take_turn_sound(1));
   house.ears.take(sound_of(1, 1, 0, 5));
-  const auto turn = house.ears.take_turn_sound();
-  ASSERT_TRUE(turn);
-  EXPECT_THAT(turn->sound, SizeIs(2 * kWordSamples + 5 * kWindow));
-  EXPECT_FALSE(house.ears.take_turn_sound());  // once per pause
-  house.ears.set_end(*turn, 0.5);
-  house.ears.set_end({.stream = 9}, 0.5);  // over meanwhile
+  const auto sound = house.ears.take_turn_sound(1);
+  ASSERT_TRUE(sound);
+  EXPECT_THAT(*sound, SizeIs(2 * kWordSamples + 5 * kWindow));
+  EXPECT_FALSE(house.ears.take_turn_sound(1));  // once per pause
+  house.ears.set_end(1, 0.5);
+  house.ears.set_end(9, 0.5);  // over meanwhile
   bool is_told = false;
   for (const EarsFrame& frame : house.ears.take_frames()) {
     is_told = is_told || segment_from_json(frame.payload).voice->end == 0.5;
