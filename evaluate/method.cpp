@@ -23,7 +23,9 @@ std::vector<Method> known_methods() {
       {.name = "greedy", .work = speculate},
       top_k_method(3),
       {.name = "tree", .work = speculate, .preset = {.speculation = {.num_candidates = 8}}},
-      {.name = "ngram", .work = speculate, .preset = {.sources = {"ngram"}}},
+      {.name = "ngram",
+       .work = speculate,
+       .preset = {.speculation = {.in_parts = true}, .sources = {"ngram"}}},
       {.name = "draft_model", .work = speculate, .draft_model = true},
       {.name = "branches",
        .work = speculate,
@@ -100,7 +102,10 @@ const std::vector<Part>& parts() {
   static const std::vector<Part> list{
       {"reflection", "verifier", true, has_verifier, [](M m) { m.verifier.name = "reflection"; }},
       {"ngram", "n-gram source", false, has_ngram,
-       [](M m) { m.preset.sources.insert(m.preset.sources.begin(), "ngram"); }},
+       [](M m) {
+         m.preset.sources.insert(m.preset.sources.begin(), "ngram");
+         m.preset.speculation.in_parts = true;  // as the preset that has it
+       }},
       {"past_answers", "source of past answers", false, [](C m) { return m.past_answers; },
        [](M m) { m.past_answers = true; }},
       {"draft_model", "draft model", false, [](C m) { return m.draft_model; },

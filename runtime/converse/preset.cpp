@@ -5,11 +5,12 @@
 namespace predgen {
 namespace {
 
-constexpr SpeculationConfig kEager{.num_candidates = 12, .tree_tokens = 128, .num_branches = 8};
-
-constexpr SpeculationConfig only_if_cheap(SpeculationConfig config) {
-  config.only_if_cheap = true;
-  return config;
+SpeculationConfig eager(bool only_if_cheap) {
+  return {.num_candidates = 12,
+          .tree_tokens = 128,
+          .num_branches = 8,
+          .only_if_cheap = only_if_cheap,
+          .in_parts = true};
 }
 
 }  // namespace
@@ -28,6 +29,7 @@ const std::vector<Preset>& presets() {
       {.name = "default",
        .help = "the last draft is verified and continued; where it fails, its rest and the "
                "conversation propose how to go on",
+       .speculation = {.in_parts = true},
        .sources = {"ngram"}},
       {.name = "paper",
        .help =
@@ -40,18 +42,18 @@ const std::vector<Preset>& presets() {
       {.name = "economy",
        .help = "fewer passes while you speak: a draft grows by 3 tokens at each transcript, and "
                "eight drafts are kept",
-       .speculation = {.num_candidates = 8},
+       .speculation = {.num_candidates = 8, .in_parts = true},
        .sources = {"ngram"},
        .first_round_tokens = 3,
        .later_round_tokens = 3},
       {.name = "eager",
        .help = "default, and in idle time other answers are prepared",
-       .speculation = kEager,
+       .speculation = eager(/*only_if_cheap=*/false),
        .sources = {"ngram"}},
       {.name = "auto",
        .help = "eager where wide passes are cheap, else default; drafts wait until you pause while "
                "that has been soon enough in this conversation",
-       .speculation = only_if_cheap(kEager),
+       .speculation = eager(/*only_if_cheap=*/true),
        .sources = {"ngram"},
        .waits_for_pauses = true},
   };

@@ -35,7 +35,7 @@ struct SessionConfig {
   /// Whether the cost of the model's passes (measure_prices()) changes anything.
   bool wants_prices(const LanguageModel& model) const {
     return generator.name == "jacobi" || !generator.sources.empty() ||
-           !model.mask_tokens().empty() || speculation.num_candidates > 1;
+           !model.mask_tokens().empty() || speculation.num_candidates > 1 || speculation.in_parts;
   }
 };
 
@@ -130,6 +130,8 @@ class Session {
   /// Verifies the draft against the final transcript, speaks and shows the whole answer.
   void answer(const Transcript& heard, Turn& turn);
   void finish_speech(const Transcript& heard, Turn& turn);
+  /// The voice, if it gets drafts; else null.
+  Speaker* ahead() const { return config_.turn.sound_ahead ? speaker_.get() : nullptr; }
   /// `tokens` of an answer that Turn::pace follows.
   void note_tokens(Turn& turn, TokenSpan tokens) const;
   /// Adds this turn to the pauses. `sound`: time taken by the first sentence's sound.

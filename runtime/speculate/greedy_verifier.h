@@ -9,6 +9,7 @@ class GreedyVerifier : public Verifier {
  public:
   std::optional<EngineRequest> ask(const Draft&, const Sequence&) override { return {}; }
   int64_t num_sentences() const override { return 1; }
+  bool is_exact() const override { return true; }
   int64_t verify(const Draft& draft, const DraftLogits& logits) override;
 };
 

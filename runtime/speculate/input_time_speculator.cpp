@@ -1,18 +1,16 @@
 #include "runtime/speculate/input_time_speculator.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "core/error.h"
 #include "runtime/generate/choices.h"
-#include "runtime/generate/masked_draft.h"
 #include "text/stop_tokens.h"
 
 namespace predgen {
 namespace {
 
-constexpr int64_t kMostMasks = 16;  // beside what is verified, in one pass
+constexpr int64_t kWidestPart = 16;
 
 }  // namespace
 
@@ -34,6 +32,9 @@ InputTimeSpeculator::InputTimeSpeculator(Engine& engine, Verifier& verifier, Gen
       verifier_(&verifier),
       generator_(&generator),
       sequence_(engine.make_sequence(capacity)),
+      width_(config.in_parts && !config.prices.is_flat()
+                 ? std::optional(DraftWidth(kWidestPart, {.prices = config.prices}))
+                 : std::nullopt),
       branches_(config.num_branches),
       candidates_(std::max<int64_t>(config.num_candidates - 1, 1)) {
   config.validate();
@@ -60,6 +61,7 @@ int64_t InputTimeSpeculator::replace_prompt(TokenSpan prompt) {
   // The last position always runs again: its logits predict the answer's first token.
   const int64_t num_reused = sequence_.replace(prompt);
   prompt_length_ = prompt.size();
+  rest_.clear();
   branches_.clear();
   saved_logits_1V_.reset();
   return num_reused;
@@ -84,15 +86,22 @@ SpeculationStep InputTimeSpeculator::update(TokenSpan prompt, std::string_view p
     return step;
   }
 
-  const bool wanted = !on_tokens || on_tokens(answer());
-  if (is_stop_token(config.stop_tokens, sequence_.tokens().back())) {
-    step.generation.stop_reason = StopReason::kStopToken;
-    return step;
+  std::optional<TokenIds> found(std::in_place, answer().begin(), answer().end());
+  for (;;) {
+    const bool wanted = found && (!on_tokens || on_tokens(*found));
+    if (found && is_stop_token(config.stop_tokens, sequence_.tokens().back())) {
+      step.generation.stop_reason = StopReason::kStopToken;
+      return step;
+    }
+    const bool has_rest = !rest_.empty() && std::ssize(answer()) < config.max_new_tokens;
+    if (!wanted || (has_rest && config.should_stop && config.should_stop())) {
+      step.generation.stop_reason = StopReason::kCancelled;
+      return step;
+    }
+    if (!has_rest) break;
+    found = verify_part(config, step, *guess);
   }
-  if (!wanted) {
-    step.generation.stop_reason = StopReason::kCancelled;
-    return step;
-  }
+  rest_.clear();
   GenerationConfig rest = config;
   const auto length = static_cast<int64_t>(answer().size());
   rest.max_new_tokens =
@@ -108,9 +117,10 @@ SpeculationStep InputTimeSpeculator::update(TokenSpan prompt, std::string_view p
 
 void InputTimeSpeculator::reuse(const GenerationConfig& config, SpeculationStep& step) {
   step.num_reused = static_cast<int64_t>(prompt_length_);
-  step.num_drafted = static_cast<int64_t>(answer().size());
-  step.num_agreed = step.num_accepted = std::min(step.num_drafted, config.max_new_tokens);
-  if (step.num_drafted == 0) {
+  const auto length = std::ssize(answer());
+  step.num_drafted = length + std::ssize(rest_);
+  step.num_agreed = step.num_accepted = std::min(length, config.max_new_tokens);
+  if (length == 0) {
     const at::Tensor logits_1V = *std::exchange(saved_logits_1V_, {});
     sequence_.append(Choices(config, logits_1V, sequence_.tokens(), {}).found({}));
   } else {
@@ -134,114 +144,6 @@ std::vector<std::optional<at::Tensor>> InputTimeSpeculator::run(
   std::vector<std::optional<at::Tensor>> logits;
   for (EngineResult& result : results) logits.push_back(std::move(result.logits));
   return logits;
-}
-
-std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::string_view prompt_text,
-                                                    const GenerationConfig& config,
-                                                    int64_t first_sentence,
-                                                    const PromptReader& reader,
-                                                    SpeculationStep& step) {
-  TokenIds draft(answer().begin(), answer().end());
-  step.num_reused = replace_prompt(prompt);
-  const int64_t room = context_length() - static_cast<int64_t>(prompt.size());
-  draft.resize(std::min(draft.size(), static_cast<size_t>(std::min(room, config.max_new_tokens))));
-  const auto num_drafted = static_cast<int64_t>(draft.size());
-  step.num_drafted = num_drafted;
-  const int64_t passes_before = num_forward_passes_;
-  const TokenTree tree = make_tree(draft, config.max_new_tokens);
-  // The draft's tokens come first in the tree.
-  std::vector<int64_t> whole(draft.size());
-  std::iota(whole.begin(), whole.end(), 0);
-  const MaskedDraft masked(tree, whole, engine_.model().mask_tokens(),
-                           room_for_masks(num_drafted, tree));
-  std::vector<std::optional<at::Tensor>> logits;
-  at::Tensor tree_rows_NV;
-  std::optional<Choices> choices;
-  // The draft stays a draft, for the next update to verify.
-  const auto leave_unverified = [&] {
-    sequence_.truncate(static_cast<int64_t>(prompt_length_));
-    sequence_.append(draft);
-    verified_ = false;
-    step.num_forward_passes = num_forward_passes_ - passes_before;
-  };
-  try {
-    const Draft offered{.tokens = draft,
-                        .first_sentence = std::min(first_sentence, num_drafted),
-                        .stop_tokens = config.stop_tokens,
-                        .prompt_text = prompt_text};
-    std::optional<EngineRequest> question;
-    if (num_drafted > 0 && !config.sampler) question = verifier_->ask(offered, sequence_);
-    const int64_t num_read = reader.read ? std::ssize(prompt) - reader.num_tokens : 0;
-    logits = run({.sequence = &sequence_,
-                  .draft = masked.tokens(),
-                  .tree_GG = masked.sees_DD(),
-                  .num_masks = masked.num_masks(),
-                  .num_logits = num_read + 1},
-                 std::move(question), config);
-    if (logits.front()) {
-      at::Tensor& rows_NV = *logits.front();
-      const int64_t num_rows = 1 + std::ssize(masked.tokens());
-      const int64_t before = rows_NV.size(0) - num_rows;
-      if (num_read > 0 && before >= num_read) reader.read(rows_NV[before - num_read]);
-      rows_NV = rows_NV.narrow(0, before, num_rows);
-      tree_rows_NV = rows_NV.narrow(0, 0, 1 + tree.size());
-      choices.emplace(config, tree_rows_NV, prompt, tree);
-    }
-    if (choices && num_drafted > 0 && !config.sampler) {
-      DraftLogits said{.logits_DV = logits.front()->narrow(0, 0, num_drafted),
-                       .most_likely = choices->most_likely()};
-      if (logits.size() > 1) said.reply_QV = logits.back();
-      step.num_agreed = verifier_->verify(offered, said);
-    }
-  } catch (...) {
-    leave_unverified();
-    throw;
-  }
-  if (!choices) {
-    leave_unverified();
-    return std::nullopt;
-  }
-  step.num_forward_passes = num_forward_passes_ - passes_before;
-  verified_ = true;
-  // The part of the draft that the verifier keeps continues along a candidate, unless a candidate
-  // alone is right for longer.
-  std::vector<int64_t> path = choices->follow();
-  if (step.num_agreed > 0) {
-    std::vector<int64_t> agreed = choices->follow({whole.begin(), whole.begin() + step.num_agreed});
-    if (agreed.size() >= path.size()) path = std::move(agreed);
-  }
-  step.num_accepted = std::ssize(path);
-  if (masked.sees_DD().defined()) sequence_.keep_path(path);  // else it is already in place
-  TokenIds answered = choices->found(path);
-  TokenIds guess = masked.guess_behind(path, *logits.front());
-  // Otherwise the likeliest tokens are worth using, but not a draw of each.
-  if (guess.empty() && !config.sampler) guess = choices->guess_after(path, whole);
-  const bool ended =
-      path.size() > 0 && is_stop_token(config.stop_tokens, answered[path.size() - 1]);
-  if (ended || step.num_accepted == config.max_new_tokens) answered.pop_back();
-  sequence_.append(answered);
-  if (!draft.empty()) candidates_.add(std::move(draft));
-  return guess;
-}
-
-int64_t InputTimeSpeculator::room_for_masks(int64_t num_drafted, const TokenTree& tree) const {
-  return std::min({kMostMasks, config_.other_tokens - (tree.size() - num_drafted),
-                   context_length() - static_cast<int64_t>(prompt_length_) - tree.size()});
-}
-
-TokenTree InputTimeSpeculator::make_tree(TokenSpan draft, int64_t max_tokens) const {
-  TokenTree tree;
-  tree.add(draft);
-  const int64_t others = std::min(config_.other_tokens, config_.tree_tokens - std::ssize(draft));
-  const int64_t room = std::min(std::ssize(draft) + std::max<int64_t>(others, 0),
-                                context_length() - static_cast<int64_t>(prompt_length_));
-  for (int64_t i = 0; i < config_.num_candidates - 1; ++i) {
-    if (i == std::ssize(candidates_.newest_first())) break;
-    const TokenSpan candidate = candidates_.newest_first()[static_cast<size_t>(i)];
-    const auto length = static_cast<size_t>(std::min(std::ssize(candidate), max_tokens));
-    tree.add(candidate.first(length), room);
-  }
-  return tree;
 }
 
 int64_t InputTimeSpeculator::branch(GenerationConfig config, const FollowAnswer& follow) {
@@ -270,6 +172,7 @@ int64_t InputTimeSpeculator::prefill(TokenSpan prompt, const GenerationConfig& c
 void InputTimeSpeculator::reset_answer() {
   if (!verified_) sequence_.truncate(static_cast<int64_t>(prompt_length_));
   verified_ = true;
+  rest_.clear();
   branches_.clear();
   candidates_.clear();
   saved_logits_1V_.reset();

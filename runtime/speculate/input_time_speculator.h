@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "runtime/engine/engine.h"
+#include "runtime/generate/draft_width.h"
 #include "runtime/generate/generator.h"
 #include "runtime/generate/token_tree.h"
 #include "runtime/speculate/branches.h"
@@ -31,6 +32,10 @@ struct SpeculationConfig {
   /// None of these if tokens beside the last answer make a pass much more expensive; a Session asks
   /// the prices.
   bool only_if_cheap = false;
+  /// Where more tokens make a pass longer, by `prices`, an exact verifier gets the last answer in
+  /// parts, one pass each, until one is wrong.
+  bool in_parts = false;
+  PassPrices prices{};  // a Session sets its generator's
 
   /// UserError naming the value that is out of range.
   void validate() const;
@@ -79,8 +84,9 @@ class InputTimeSpeculator {
   /// Replaces the prompt, verifies the current answer against it in one pass together with the
   /// prompt's new tokens (a long prompt takes several), then extends the answer. The same prompt
   /// ids again cost no pass.
-  /// `on_tokens` first gets the accepted tokens with the token that the same pass adds, then the
-  /// new ones; returning false stops between two passes and keeps what is there. Where
+  /// `on_tokens` first gets the accepted tokens with the token that the same pass adds, then, with
+  /// SpeculationConfig::in_parts, those of later parts, then the new ones; returning false stops
+  /// between two passes and keeps what is there, an unverified rest of the answer, too. Where
   /// `config.should_stop` ends the passes of a long prompt, the step is cancelled without a token,
   /// and the answer waits for the next update to verify it.
   /// With a sampler only what it draws again is kept, whatever the verifier. `reader` is called
@@ -102,6 +108,9 @@ class InputTimeSpeculator {
 
   /// The answer so far, stop token included. Valid until the next call.
   TokenSpan answer() const;
+
+  /// Within `on_tokens`: whether more of the last answer is to be verified.
+  bool is_verifying() const { return !rest_.empty(); }
 
   /// Forgets the answer, keeps the cache: the next turn starts. The answer's own tokens stay cached
   /// too, for a history that holds them.
@@ -131,6 +140,17 @@ class InputTimeSpeculator {
   std::optional<TokenIds> verify(TokenSpan prompt, std::string_view prompt_text,
                                  const GenerationConfig& config, int64_t first_sentence,
                                  const PromptReader& reader, SpeculationStep& step);
+  /// Verifies the next part of rest_; returns what the answer has got by it, nullopt if stopped.
+  std::optional<TokenIds> verify_part(const GenerationConfig& config, SpeculationStep& step,
+                                      TokenIds& guess);
+  /// What one pass verifies of `draft`.
+  TokenSpan next_part(TokenSpan draft, int64_t max_tokens) const;
+  /// `path`: what was right, of a tree whose first path is `drafted`.
+  void record(const std::vector<int64_t>& path, const std::vector<int64_t>& drafted);
+  /// Extends the answer by `num_kept` tokens that a pass has verified and the one after them, if
+  /// there may be one. `draft`: what was unverified before that pass.
+  void extend(TokenIds found, int64_t num_kept, TokenSpan draft, const GenerationConfig& config,
+              SpeculationStep& step);
   /// `draft` and then the pool's candidates, of at most `max_tokens` each.
   TokenTree make_tree(TokenSpan draft, int64_t max_tokens) const;
   /// Room for masks in the pass that verifies `tree`; may be below 0.
@@ -147,8 +167,10 @@ class InputTimeSpeculator {
 
   Sequence sequence_;  // prompt and answer; before the first update no tokens
   size_t prompt_length_ = 0;
-  bool verified_ = true;  // false: the pass to check the answer did not finish
-  Branches branches_;     // of this prompt
+  bool verified_ = true;             // false: the pass to check the answer did not finish
+  std::optional<DraftWidth> width_;  // of a part of a draft; nullopt: whole drafts
+  TokenIds rest_;                    // of a draft that the answer has followed so far; not verified
+  Branches branches_;                // of this prompt
   CandidatePool candidates_;
   std::optional<at::Tensor> saved_logits_1V_;  // of a prompt that is fully cached and unanswered
   int64_t num_forward_passes_ = 0;

@@ -26,6 +26,7 @@ class ReflectionVerifier : public Verifier {
 
   std::optional<EngineRequest> ask(const Draft& draft, const Sequence& sequence) override;
   int64_t num_sentences() const override { return num_sentences_; }
+  bool is_exact() const override { return false; }
   int64_t verify(const Draft& draft, const DraftLogits& logits) override;
 
  private:

@@ -14,6 +14,7 @@ class TopKVerifier : public Verifier {
   explicit TopKVerifier(int64_t k);
   std::optional<EngineRequest> ask(const Draft&, const Sequence&) override { return {}; }
   int64_t num_sentences() const override { return 1; }
+  bool is_exact() const override { return false; }
   int64_t verify(const Draft& draft, const DraftLogits& logits) override;
 
  private:

@@ -41,6 +41,9 @@ class Verifier {
   /// Sentences of a draft with relaxed acceptance, that is, how many are worth drafting.
   virtual int64_t num_sentences() const = 0;
 
+  /// Whether it accepts the most likely tokens and no others, so that it may get a draft in parts.
+  virtual bool is_exact() const = 0;
+
   /// Length of the accepted prefix, in [0, D].
   virtual int64_t verify(const Draft& draft, const DraftLogits& logits) = 0;
 };

@@ -1,8 +1,10 @@
 #include "runtime/speculate/input_time_speculator.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/random.h"
 #include "runtime/generate/autoregressive_generator.h"
@@ -72,6 +74,8 @@ Campaign run_campaign(Engine& faulty, const LanguageModel& honest, Verifier& ver
       GenerationConfig config = whole;
       config.max_new_tokens = 1 + static_cast<int64_t>(random.below(20));
       uint64_t passes_left = 1 + random.below(12);
+      int64_t asked_left = 4 + static_cast<int64_t>(random.below(12));
+      config.should_stop = [&] { return --asked_left < 0; };
       const SpeculationStep step = speculator.update(with_header(words), "", config,
                                                      [&](TokenSpan) { return --passes_left > 0; });
       campaign.cancelled += step.generation.stop_reason == StopReason::kCancelled;
@@ -175,6 +179,42 @@ TEST(InputTimeSpeculator, GreedyIsLosslessWhateverWasHeardBefore) {
   }
 }
 
+// As on a CPU: a token costs half as much as a pass over one.
+const PassPrices kDear = PassPrices::given(Seconds(1), Seconds(1));
+
+SpeculationConfig in_parts(SpeculationConfig config = {}) {
+  config.in_parts = true;
+  config.prices = kDear;
+  return config;
+}
+
+TEST(InputTimeSpeculator, PartsOfADraftAreLosslessAndRunFewerTokens) {
+  const FakeLanguageModel plain({.surprise = 5}), masked(with_masks(4)),
+      unmasked({.next = next_of});
+  GreedyVerifier verifier;
+  const auto check = [&](const FakeLanguageModel& model, const FakeLanguageModel& honest,
+                         const std::vector<std::string>& sources, SpeculationConfig speculation) {
+    std::vector<int64_t> tokens;
+    for (const SpeculationConfig& config : {speculation, in_parts(speculation)}) {
+      Engine engine = borrowing_engine(model);
+      int64_t num_tokens = 0;
+      engine.observe_passes([&](const PassSize& pass) { num_tokens += pass.num_tokens; });
+      const auto generator = make_generator({.sources = sources, .prices = kDear}, engine);
+      const Campaign campaign = run_campaign(engine, honest, verifier, *generator, 300, config);
+      EXPECT_EQ(campaign.wrong, 0);
+      EXPECT_GT(campaign.accepted, 200);
+      EXPECT_TRUE(campaign.partly > 30 || &model == &masked);  // those of next_of() are right
+      EXPECT_GT(campaign.cancelled, 100);
+      tokens.push_back(num_tokens);
+    }
+    EXPECT_LT(tokens[1], tokens[0]) << sources.size() << " " << speculation.num_candidates;
+  };
+  check(plain, plain, {}, {});
+  check(plain, plain, {"ngram"}, {});
+  check(plain, plain, {"ngram"}, {.num_candidates = 4, .num_branches = 2});
+  check(masked, unmasked, {}, {});
+}
+
 TEST(InputTimeSpeculator, OtherCandidatesAndSourcesAreLosslessToo) {
   // Seldom of use: the sources behind it are asked, too.
   const auto past = std::make_shared<AnswerStore>(std::vector<TokenIds>{{1, 2, 3, 4}, {9, 8, 7}});
@@ -274,10 +314,11 @@ TEST(InputTimeSpeculator, TheCampaignNoticesPlantedFaults) {
 // ---- costs and states, one by one.
 
 struct Bench {
-  explicit Bench(FakeLanguageModel::Options options = {}, const std::string& decoder = "ar")
+  explicit Bench(FakeLanguageModel::Options options = {}, const std::string& decoder = "ar",
+                 const SpeculationConfig& speculation = {})
       : model(std::move(options)),
         generator(make_generator({.name = decoder, .block_size = 8}, engine)),
-        speculator(engine, verifier, *generator, 256) {}
+        speculator(engine, verifier, *generator, 256, speculation) {}
   SpeculationStep update(const TokenIds& prompt, int64_t max_new_tokens) {
     return speculator.update(prompt, "", {.max_new_tokens = max_new_tokens, .stop_tokens = {3}},
                              {});
@@ -310,6 +351,86 @@ TEST(InputTimeSpeculator, VerifiesPromptTailAndDraftInOnePass) {
   EXPECT_EQ(step.num_accepted, 4);
   EXPECT_EQ(step.num_forward_passes, 1);
   EXPECT_EQ(to_ids(bench.speculator.answer()), (TokenIds{10, 11, 12, 13, 14}));
+}
+
+TEST(InputTimeSpeculator, VerifiesInPartsWhatIsDear) {
+  Bench bench(counting(), "ar", in_parts());
+  bench.update(with_header({1, 2}), 8);
+  bench.model.pass_sizes.clear();
+  std::vector<TokenIds> told;
+  const SpeculationStep right = bench.speculator.update(
+      with_header({1, 2, 4}), "", {.max_new_tokens = 8, .stop_tokens = {3}}, [&](TokenSpan tokens) {
+        told.push_back(to_ids(tokens));
+        EXPECT_EQ(bench.speculator.is_verifying(), bench.speculator.answer().size() < 8);
+        return true;
+      });
+  EXPECT_EQ(right.num_drafted, 8);
+  EXPECT_EQ(right.num_agreed, 8);
+  EXPECT_EQ(right.num_accepted, 8);
+  EXPECT_EQ(right.num_forward_passes, std::ssize(bench.model.pass_sizes));
+  EXPECT_EQ(bench.model.pass_sizes.size(), told.size());  // each part is told as it is verified
+  EXPECT_GT(told.size(), 1u);
+  EXPECT_LE(std::accumulate(bench.model.pass_sizes.begin(), bench.model.pass_sizes.end(), 0),
+            4 + 8);  // the tail and the draft; what one part predicts is not run as a draft again
+  EXPECT_EQ(to_ids(bench.speculator.answer()), (TokenIds{10, 11, 12, 13, 14, 15, 16, 17}));
+  // All of it is wrong now: the first part is all that is run of it.
+  bench.model.pass_sizes.clear();
+  const SpeculationStep wrong = bench.update({1, 2, 4, 15}, 8);
+  EXPECT_EQ(wrong.num_drafted, 8);
+  EXPECT_EQ(wrong.num_accepted, 0);
+  EXPECT_LT(bench.model.pass_sizes.front(), 1 + 8);
+  EXPECT_THAT(std::vector(bench.model.pass_sizes.begin() + 1, bench.model.pass_sizes.end()),
+              testing::Each(1));
+}
+
+TEST(InputTimeSpeculator, AStopBetweenTwoPartsLosesNothing) {
+  for (const bool by_callback : {false, true}) {
+    Bench bench(counting(), "ar", in_parts());
+    bench.update(with_header({1, 2}), 8);
+    GenerationConfig config{.max_new_tokens = 8, .stop_tokens = {3}};
+    config.should_stop = [&] { return !by_callback; };
+    const SpeculationStep step = bench.speculator.update(with_header({1, 2, 4}), "", config,
+                                                         [&](TokenSpan) { return !by_callback; });
+    EXPECT_EQ(step.generation.stop_reason, StopReason::kCancelled);
+    EXPECT_EQ(step.num_accepted, std::ssize(bench.speculator.answer()));
+    EXPECT_TRUE(bench.speculator.is_verifying());
+    bench.model.pass_sizes.clear();
+    EXPECT_EQ(bench.update(with_header({1, 2, 4}), 8).num_accepted, 8);  // it goes on
+    EXPECT_LT(bench.model.pass_sizes.front(), 4);                        // without the prompt
+    // Other words get all of it.
+    bench.speculator.update(with_header({1, 2, 4, 5}), "", config,
+                            [&](TokenSpan) { return !by_callback; });
+    EXPECT_EQ(bench.update(with_header({1, 2, 4, 5, 6}), 8).num_accepted, 8);
+  }
+}
+
+TEST(InputTimeSpeculator, AFailureBetweenTwoPartsLosesNothing) {
+  Bench bench(counting(), "ar", in_parts());
+  bench.update(with_header({1, 2}), 8);
+  GenerationConfig config{.max_new_tokens = 8, .stop_tokens = {3}};
+  config.should_stop = []() -> bool { throw Error(std::string("broken")); };
+  EXPECT_THROW(bench.speculator.update(with_header({1, 2, 4}), "", config, {}), Error);
+  EXPECT_EQ(bench.update(with_header({1, 2, 4}), 8).num_accepted, 8);
+}
+
+TEST(InputTimeSpeculator, AShorterAnswerEndsWithinAPart) {
+  Bench bench(counting(), "ar", in_parts());
+  bench.update(with_header({1, 2}), 8);
+  for (const int64_t length : {1, 2, 3, 5}) {
+    bench.update(with_header({1, 2, length}), 8);
+    EXPECT_EQ(bench.update(with_header({1, 2, length, 4}), length).num_accepted, length);
+    EXPECT_EQ(std::ssize(bench.speculator.answer()), length);
+  }
+}
+
+TEST(InputTimeSpeculator, AVerifierThatAcceptsOtherTokensGetsTheWholeDraft) {
+  Bench bench(counting(), "ar", in_parts());
+  TopKVerifier top_k(3);
+  bench.speculator.use(top_k, *bench.generator);
+  bench.update(with_header({1, 2}), 8);
+  bench.model.pass_sizes.clear();
+  bench.update(with_header({1, 2, 4}), 8);
+  EXPECT_EQ(bench.model.pass_sizes, (std::vector<int64_t>{4 + 8}));
 }
 
 TEST(InputTimeSpeculator, TellsWhatIsExpectedWithinThePrompt) {
@@ -428,14 +549,16 @@ TEST(InputTimeSpeculator, FailedPassLeavesTheDraft) {
 }
 
 TEST(InputTimeSpeculator, FitsTheContextOrSaysSo) {
-  Bench bench({.max_positions = 10});
-  expect_user_error([&] { bench.update(TokenIds(11, 1), 4); }, {"11", "10"});
-  for (int64_t length : {4, 7, 10, 9}) {  // the draft grows beyond the room that is left
-    const TokenIds prompt(static_cast<size_t>(length), 1);
-    bench.update(prompt, 40);
-    EXPECT_EQ(to_ids(bench.speculator.answer()),
-              plain_answer(bench.model, prompt, {.max_new_tokens = 40, .stop_tokens = {3}}, 10))
-        << length;
+  for (const SpeculationConfig& speculation : {SpeculationConfig(), in_parts()}) {
+    Bench bench({.max_positions = 10}, "ar", speculation);
+    expect_user_error([&] { bench.update(TokenIds(11, 1), 4); }, {"11", "10"});
+    for (int64_t length : {4, 7, 10, 9}) {  // the draft grows beyond the room that is left
+      const TokenIds prompt(static_cast<size_t>(length), 1);
+      bench.update(prompt, 40);
+      EXPECT_EQ(to_ids(bench.speculator.answer()),
+                plain_answer(bench.model, prompt, {.max_new_tokens = 40, .stop_tokens = {3}}, 10))
+          << length;
+    }
   }
 }
 

@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "runtime/generate/choices.h"
+#include "runtime/generate/masked_draft.h"
+#include "runtime/speculate/input_time_speculator.h"
+#include "text/stop_tokens.h"
+
+// How a speculator verifies the answer to an earlier prompt.
+namespace predgen {
+namespace {
+
+constexpr int64_t kMostMasks = 16;  // beside what is verified, in one pass
+
+}  // namespace
+
+std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::string_view prompt_text,
+                                                    const GenerationConfig& config,
+                                                    int64_t first_sentence,
+                                                    const PromptReader& reader,
+                                                    SpeculationStep& step) {
+  TokenIds whole(answer().begin(), answer().end());
+  whole.insert(whole.end(), rest_.begin(), rest_.end());
+  step.num_reused = replace_prompt(prompt);
+  const int64_t room = context_length() - static_cast<int64_t>(prompt.size());
+  whole.resize(std::min(whole.size(), static_cast<size_t>(std::min(room, config.max_new_tokens))));
+  step.num_drafted = std::ssize(whole);
+  const bool in_parts = width_ && (config.sampler || verifier_->is_exact());
+  const TokenSpan draft = in_parts ? next_part(whole, config.max_new_tokens) : whole;
+  const auto num_drafted = std::ssize(draft);
+  const int64_t passes_before = num_forward_passes_;
+  const TokenTree tree = make_tree(draft, config.max_new_tokens);
+  // The draft's tokens come first in the tree.
+  std::vector<int64_t> drafted(draft.size());
+  std::iota(drafted.begin(), drafted.end(), 0);
+  const MaskedDraft masked(tree, drafted, engine_.model().mask_tokens(),
+                           room_for_masks(num_drafted, tree));
+  std::vector<std::optional<at::Tensor>> logits;
+  at::Tensor tree_rows_NV;
+  std::optional<Choices> choices;
+  // The draft stays a draft, for the next update to verify.
+  const auto leave_unverified = [&] {
+    sequence_.truncate(static_cast<int64_t>(prompt_length_));
+    sequence_.append(whole);
+    verified_ = false;
+    step.num_forward_passes = num_forward_passes_ - passes_before;
+  };
+  try {
+    const Draft offered{.tokens = draft,
+                        .first_sentence = std::min(first_sentence, num_drafted),
+                        .stop_tokens = config.stop_tokens,
+                        .prompt_text = prompt_text};
+    std::optional<EngineRequest> question;
+    if (num_drafted > 0 && !config.sampler) question = verifier_->ask(offered, sequence_);
+    const int64_t num_read = reader.read ? std::ssize(prompt) - reader.num_tokens : 0;
+    logits = run({.sequence = &sequence_,
+                  .draft = masked.tokens(),
+                  .tree_GG = masked.sees_DD(),
+                  .num_masks = masked.num_masks(),
+                  .num_logits = num_read + 1},
+                 std::move(question), config);
+    if (logits.front()) {
+      at::Tensor& rows_NV = *logits.front();
+      const int64_t num_rows = 1 + std::ssize(masked.tokens());
+      const int64_t before = rows_NV.size(0) - num_rows;
+      if (num_read > 0 && before >= num_read) reader.read(rows_NV[before - num_read]);
+      rows_NV = rows_NV.narrow(0, before, num_rows);
+      tree_rows_NV = rows_NV.narrow(0, 0, 1 + tree.size());
+      choices.emplace(config, tree_rows_NV, prompt, tree);
+    }
+    if (choices && num_drafted > 0 && !config.sampler) {
+      DraftLogits said{.logits_DV = logits.front()->narrow(0, 0, num_drafted),
+                       .most_likely = choices->most_likely()};
+      if (logits.size() > 1) said.reply_QV = logits.back();
+      step.num_agreed = verifier_->verify(offered, said);
+    }
+  } catch (...) {
+    leave_unverified();
+    throw;
+  }
+  if (!choices) {
+    leave_unverified();
+    return std::nullopt;
+  }
+  verified_ = true;
+  // The part of the draft that the verifier keeps continues along a candidate, unless a candidate
+  // alone is right for longer.
+  std::vector<int64_t> path = choices->follow();
+  if (step.num_agreed > 0) {
+    std::vector<int64_t> agreed =
+        choices->follow({drafted.begin(), drafted.begin() + step.num_agreed});
+    if (agreed.size() >= path.size()) path = std::move(agreed);
+  }
+  if (masked.sees_DD().defined()) sequence_.keep_path(path);  // else it is already in place
+  if (in_parts && !whole.empty()) record(path, drafted);
+  extend(choices->found(path), std::ssize(path), whole, config, step);
+  step.num_forward_passes = num_forward_passes_ - passes_before;
+  TokenIds guess = masked.guess_behind(path, *logits.front());
+  // Otherwise the likeliest tokens are worth using, but not a draw of each.
+  if (guess.empty() && !config.sampler) guess = choices->guess_after(path, drafted);
+  if (!whole.empty()) candidates_.add(std::move(whole));
+  return guess;
+}
+
+std::optional<TokenIds> InputTimeSpeculator::verify_part(const GenerationConfig& config,
+                                                         SpeculationStep& step, TokenIds& guess) {
+  const auto length = std::ssize(answer());
+  TokenTree tree;
+  const std::vector<int64_t> drafted = tree.add(next_part(rest_, config.max_new_tokens - length));
+  const int64_t passes_before = num_forward_passes_;
+  const auto logits =
+      run({.sequence = &sequence_, .draft = tree.tokens()}, std::nullopt, config).front();
+  step.num_forward_passes += num_forward_passes_ - passes_before;
+  if (!logits) return std::nullopt;
+  const Choices choices(config, *logits, sequence_.tokens(), tree);
+  const std::vector<int64_t> path = choices.follow();
+  record(path, drafted);
+  guess = config.sampler ? TokenIds() : choices.guess_after(path, drafted);
+  extend(choices.found(path), std::ssize(path), rest_, config, step);
+  if (!config.sampler) step.num_agreed = step.num_accepted;
+  return TokenIds(answer().begin() + length, answer().end());
+}
+
+TokenSpan InputTimeSpeculator::next_part(TokenSpan draft, int64_t max_tokens) const {
+  return draft.first(
+      static_cast<size_t>(std::min({std::ssize(draft), width_->best(), max_tokens})));
+}
+
+void InputTimeSpeculator::record(const std::vector<int64_t>& path,
+                                 const std::vector<int64_t>& drafted) {
+  width_->record(std::ssize(drafted), std::ranges::mismatch(path, drafted).in1 - path.begin());
+}
+
+void InputTimeSpeculator::extend(TokenIds found, int64_t num_kept, TokenSpan draft,
+                                 const GenerationConfig& config, SpeculationStep& step) {
+  const bool ended =
+      num_kept > 0 && is_stop_token(config.stop_tokens, found[static_cast<size_t>(num_kept) - 1]);
+  if (ended || std::ssize(answer()) + num_kept == config.max_new_tokens) found.pop_back();
+  sequence_.append(found);
+  const bool follows =
+      found.size() <= draft.size() && std::ranges::equal(found, draft.first(found.size()));
+  step.num_accepted += follows ? std::ssize(found) : num_kept;
+  const TokenSpan rest = follows ? draft.subspan(found.size()) : TokenSpan();
+  rest_ = TokenIds(rest.begin(), rest.end());
+}
+
+int64_t InputTimeSpeculator::room_for_masks(int64_t num_drafted, const TokenTree& tree) const {
+  return std::min({kMostMasks, config_.other_tokens - (tree.size() - num_drafted),
+                   context_length() - static_cast<int64_t>(prompt_length_) - tree.size()});
+}
+
+TokenTree InputTimeSpeculator::make_tree(TokenSpan draft, int64_t max_tokens) const {
+  TokenTree tree;
+  tree.add(draft);
+  const int64_t others = std::min(config_.other_tokens, config_.tree_tokens - std::ssize(draft));
+  const int64_t room = std::min(std::ssize(draft) + std::max<int64_t>(others, 0),
+                                context_length() - static_cast<int64_t>(prompt_length_));
+  for (int64_t i = 0; i < config_.num_candidates - 1; ++i) {
+    if (i == std::ssize(candidates_.newest_first())) break;
+    const TokenSpan candidate = candidates_.newest_first()[static_cast<size_t>(i)];
+    const auto length = static_cast<size_t>(std::min(std::ssize(candidate), max_tokens));
+    tree.add(candidate.first(length), room);
+  }
+  return tree;
+}
+
+}  // namespace predgen
