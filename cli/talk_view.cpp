@@ -59,11 +59,11 @@ std::string wait_line(const VoiceToVoice& wait, bool is_kept) {
 }  // namespace
 
 std::optional<VoiceToVoice> VoiceToVoice::of(const TurnMetrics& metrics, const SpokenTimes& times) {
-  if (!metrics.ttfs) return std::nullopt;
+  if (!metrics.first_words) return std::nullopt;
   VoiceToVoice wait{.recogniser = (times.words_known - times.voice_ended).count(),
                     .end_of_turn = (times.turn_ended - times.words_known).count(),
-                    .model = *metrics.ttfs};
-  if (metrics.audio_latency) wait.voice = *metrics.audio_latency - *metrics.ttfs;
+                    .model = *metrics.first_words};
+  if (metrics.audio_latency) wait.voice = *metrics.audio_latency - *metrics.first_words;
   return wait;
 }
 

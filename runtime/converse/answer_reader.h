@@ -31,6 +31,8 @@ class AnswerReader {
   Progress finish();
 
   const std::string& text() const { return text_; }
+  /// The part of it that sentences are made of.
+  const std::string& spoken() const { return splitter_.text(); }
   /// Number of tokens before the first (possible) call; nullopt if there is none.
   std::optional<int64_t> call_begin() const { return call_begin_; }
 

@@ -22,7 +22,8 @@ constexpr size_t kMaxEvents = 4096;  // before the final transcript
 SpeculationConfig affordable(const SessionConfig& config) {
   SpeculationConfig speculation = config.speculation;
   const int64_t num_tokens = config.generator.prices.tokens_for(kOtherSteps);
-  if (speculation.only_if_cheap && num_tokens < kCheapTokens) return {};
+  if (speculation.only_if_cheap && num_tokens < kCheapTokens) speculation = {.in_parts = true};
+  speculation.prices = config.generator.prices;
   speculation.other_tokens = std::min(speculation.other_tokens, num_tokens);
   return speculation;
 }
@@ -190,7 +191,7 @@ std::optional<TurnResult> Session::run(Turn& turn) {
   if (result.error) {
     note(turn, clock_.now(), TurnEvent::Kind::kFailed, result.error->text);
     // What it has said so far must not be heard before the next answer.
-    if (result.metrics.ttfs) speaker_->cancel_turn();
+    if (result.metrics.first_words) speaker_->cancel_turn();
     speculator_.roll_back(tokens_before);
   } else {
     remember(result);

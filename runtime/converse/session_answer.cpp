@@ -7,6 +7,7 @@
 #include "runtime/converse/session_turn.h"
 #include "runtime/speech/synthesis_pause.h"
 #include "text/bare_words.h"
+#include "text/sentence/spoken_opening.h"
 #include "text/stop_tokens.h"
 
 // What a session does with a turn once its words are final.
@@ -47,10 +48,19 @@ void Session::answer(const Transcript& heard, Turn& turn) {
   const int64_t passes_before = speculator_.num_forward_passes();
   const int64_t draft_model_before = num_draft_model_passes();
   AnswerReader reader(tokenizer_, config_.turn.split_mode, config_.tools.names);
+  SpokenOpening opening(config_.turn.speaks_clauses);
+  const auto say = [&](const std::string& text) {
+    if (!metrics.first_words) metrics.first_words = (clock_.now() - heard.time).count();
+    last_answer_.reset();
+    speak([&] { speaker_->say(text); });
+  };
   const auto take = [&](const AnswerReader::Progress& progress) {
     result.text += progress.text;
     if (!progress.text.empty()) turn.observer.on_text(progress.text);
     std::ranges::copy(progress.calls, std::back_inserter(result.calls));
+    if (!metrics.ttfs) {
+      if (const auto clause = opening.next_clause(reader.spoken())) say(*clause);
+    }
     for (const SentenceSplitter::Sentence& sentence : progress.sentences) {
       const Seconds now = clock_.now();
       const bool is_first = !metrics.ttfs;
@@ -68,8 +78,7 @@ void Session::answer(const Transcript& heard, Turn& turn) {
       }
       note(turn, now, is_first ? TurnEvent::Kind::kFirstSentence : TurnEvent::Kind::kSentence,
            sentence.text);
-      last_answer_.reset();
-      speak([&] { speaker_->say(sentence.text); });
+      say(is_first ? opening.rest_of(sentence.text) : sentence.text);
     }
   };
   History::Prompt rendered = prompt(heard.text);
@@ -130,7 +139,7 @@ void Session::finish_speech(const Transcript& heard, Turn& turn) {
   if (speech.ready_ahead && turn.prepared) {
     sound = *speech.ready_ahead - turn.prepared->time;
   } else if (metrics.audio_latency) {
-    sound = Seconds(*metrics.audio_latency - *metrics.ttfs);
+    sound = Seconds(*metrics.audio_latency - *metrics.first_words);
   }
   const Seconds lead = speech.ready_ahead ? heard.time - *speech.ready_ahead : Seconds(0);
   metrics.lead_time = std::max(lead.count(), 0.0);
@@ -156,7 +165,7 @@ void Session::remember(const TurnResult& result) {
                 .tool_calls = result.calls});
   last_answer_ = {.text = result.text,
                   .has_sound = speaker_->spoken().has_value(),
-                  .is_said = result.metrics.ttfs.has_value()};
+                  .is_said = result.metrics.first_words.has_value()};
 }
 
 std::string Session::interrupt(std::optional<Seconds> heard) {

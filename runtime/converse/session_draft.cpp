@@ -6,6 +6,7 @@
 #include "runtime/converse/session_turn.h"
 #include "runtime/converse/words_end.h"
 #include "runtime/speech/synthesis_pause.h"
+#include "text/sentence/spoken_opening.h"
 
 // What a session does with a turn while the user speaks.
 namespace predgen {
@@ -56,12 +57,16 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
   AnswerReader reader(tokenizer_, config_.turn.split_mode, config_.tools.names);
   std::optional<SentenceSplitter::Sentence> sentence;
   int64_t num_sentences = 0;
+  SpokenOpening opening(config_.turn.speaks_clauses);
   const auto take = [&](const AnswerReader::Progress& progress) {
     num_sentences += std::ssize(progress.sentences);
-    if (sentence || progress.sentences.empty()) return;
+    if (sentence) return;
+    if (const auto clause = opening.next_clause(reader.spoken())) {
+      turn.prepare(*clause, clock_.now(), ahead());
+    }
+    if (progress.sentences.empty()) return;
     sentence = progress.sentences.front();
-    turn.be_ready(sentence->text, clock_.now(),
-                  config_.turn.sound_ahead ? speaker_.get() : nullptr);
+    turn.be_ready(sentence->text, opening.of(sentence->text), clock_.now(), ahead());
   };
   const GenerationConfig generation = draft_config(heard, turn);
   SpeculationLimits limits{.first_sentence = turn.first_sentence};
@@ -77,6 +82,7 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
   turn.sentence_ready.reset();
   SynthesisPause pause(*speaker_);  // until the first pass, the verification, is done
   std::optional<size_t> accepted_bytes;
+  bool is_verified = false;
   turn.pace.begin(clock_.now(), speculator_.num_forward_passes());
   const SpeculationStep step = speculator_.update(
       rendered.ids, heard.text, generation,
@@ -84,7 +90,8 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
         pause.end();
         note_tokens(turn, tokens);
         take(reader.push(tokens));
-        if (!accepted_bytes) accepted_bytes = reader.text().size();
+        if (!is_verified) accepted_bytes = reader.text().size();
+        is_verified = !speculator_.is_verifying();
         turn.observer.on_draft(reader.text(), *accepted_bytes);
         return num_sentences < verifier_->num_sentences() && !is_outdated(heard, turn);
       },

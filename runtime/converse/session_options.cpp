@@ -24,6 +24,7 @@ SessionConfig make_session_config(const SessionOptions& options, Engine& engine)
   config.system_prompt = system_prompt_text(options.system_prompt, options.has_voice);
   config.max_context = options.max_context;
   find_preset(options.preset).apply_to(config);
+  config.turn.speaks_clauses = options.has_voice && config.turn.split_mode == SplitMode::kNatural;
   if (work != InputTimeWork::kSpeculate) config.generator.sources.clear();
   if (options.past_answers) {
     config.generator.past_answers = options.past_answers;

@@ -5,6 +5,7 @@
 #include "runtime/converse/answer_reader.h"
 #include "runtime/converse/session_turn.h"
 #include "text/bare_words.h"
+#include "text/sentence/spoken_opening.h"
 
 // Preemptive generation, as in LiveKit's agents: an answer is begun at a pause, from scratch, and
 // is useful only if the user says no other words.
@@ -38,10 +39,15 @@ void Session::preempt(const Transcript& heard, Turn& turn) {
 
 void Session::continue_begun(const Transcript& heard, Turn& turn) {
   AnswerReader reader(tokenizer_, config_.turn.split_mode, config_.tools.names);
+  SpokenOpening opening(config_.turn.speaks_clauses);
   const auto take = [&](const AnswerReader::Progress& progress) {
-    if (turn.sentence_ready || progress.sentences.empty()) return;
-    turn.be_ready(progress.sentences.front().text, clock_.now(),
-                  config_.turn.sound_ahead ? speaker_.get() : nullptr);
+    if (turn.sentence_ready) return;
+    if (const auto clause = opening.next_clause(reader.spoken())) {
+      turn.prepare(*clause, clock_.now(), ahead());
+    }
+    if (progress.sentences.empty()) return;
+    const std::string& sentence = progress.sentences.front().text;
+    turn.be_ready(sentence, opening.of(sentence), clock_.now(), ahead());
   };
   GenerationConfig generation = answer_config(turn);
   generation.priority = Priority::kSpeculative;
@@ -65,7 +71,7 @@ void Session::drop_begun(Turn& turn) {
   turn.begun.reset();
   turn.sentence_ready.reset();
   speculator_.reset_answer();
-  if (config_.turn.sound_ahead) speak([&] { speaker_->prepare(""); });  // cancels the other
+  if (ahead()) speak([&] { speaker_->prepare(""); });  // cancels the other
 }
 
 bool Session::keeps_begun(const Transcript& heard, Turn& turn) {

@@ -47,7 +47,7 @@ struct Session::Turn {
   AnswerPace pace{};
   /// What the speaker synthesises ahead, and since when.
   struct Prepared {
-    std::string sentence;
+    std::string text;
     Seconds time;
   };
   std::optional<Prepared> prepared{};
@@ -55,13 +55,18 @@ struct Session::Turn {
   bool is_over = false;                      // the user's words are final
   size_t trace_bytes = 0;                    // of texts in events
 
-  /// The draft's first sentence is complete. `speaker`: synthesises it ahead; null: no voice.
-  void be_ready(const std::string& sentence, Seconds now, Speaker* speaker) {
-    sentence_ready = now;
+  /// `speaker` synthesises `text` ahead; null: no voice.
+  void prepare(const std::string& text, Seconds now, Speaker* speaker) {
     if (speaker == nullptr) return;
-    if (!prepared || prepared->sentence != sentence) prepared = {sentence, now};
-    speak([&] { speaker->prepare(sentence); });
-    observer.on_first_sentence(sentence);
+    if (!prepared || prepared->text != text) prepared = {text, now};
+    speak([&] { speaker->prepare(text); });
+  }
+  /// The draft's first sentence is complete; `opening`: what of it the voice gets first.
+  void be_ready(const std::string& sentence, const std::string& opening, Seconds now,
+                Speaker* speaker) {
+    sentence_ready = now;
+    prepare(opening, now, speaker);
+    if (speaker != nullptr) observer.on_first_sentence(sentence);
   }
 };
 

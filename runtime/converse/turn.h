@@ -33,7 +33,8 @@ struct TurnConfig {
   // New ones in all drafts of a turn; 0: any number. If set, only the draft is explored.
   int64_t turn_draft_tokens = 0;
   int64_t max_new_tokens = 256;  // of the whole answer
-  bool sound_ahead = true;       // a draft's first sentence is synthesised ahead
+  bool sound_ahead = true;       // what a voice gets first of a draft is synthesised ahead
+  bool speaks_clauses = false;   // that is its first clause, where there is one (SpokenOpening)
   // Draft at pauses (Transcript::is_stable) only, while PauseHistory::can_wait(). Has no effect
   // with TurnObserver::on_end_by_words, which drafts answer.
   bool waits_for_pauses = false;
@@ -46,10 +47,11 @@ struct TurnConfig {
 
 /// Times in seconds, null when the answer is empty. TTFS: from the final transcript until the first
 /// sentence is confirmed, the pass in flight included; ttfs_paper: from the start of the final
-/// verification. audio_latency: until its first samples can be played. lead_time: how long before
-/// the final transcript the kept sentence's sound was ready. NFE: forward passes.
+/// verification; first_words: until what the voice gets first is. audio_latency: until its first
+/// samples can be played. lead_time: how long before the final transcript the kept sentence's sound
+/// was ready. NFE: forward passes.
 struct TurnMetrics {
-  std::optional<double> ttfs, ttfs_paper, audio_latency;
+  std::optional<double> ttfs, ttfs_paper, first_words, audio_latency;
   std::optional<double> lead_time;
   std::optional<int64_t> nfe_to_first_sentence;
   bool first_sentence_kept = false;  // the first sentence was accepted whole by the final verify

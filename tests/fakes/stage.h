@@ -50,7 +50,7 @@ struct TalkSetup {
   std::function<TokenId(TokenSpan)> next{};  // instead of `answer`
   int64_t max_draft_tokens = 64, first_round_tokens = 0, later_round_tokens = 0;
   int64_t turn_draft_tokens = 0;
-  bool sound_ahead = true;
+  bool sound_ahead = true, speaks_clauses = false;
   std::function<bool(TokenSpan answer, const std::string& text)> is_stuck{};
   size_t trace_bytes = 1 << 20;
   int64_t context_length = 2048, pass_tokens = 512, top_k = 3, judged_sentences = 1;
@@ -82,6 +82,7 @@ struct Stage {
                  .turn_draft_tokens = setup.turn_draft_tokens,
                  .max_new_tokens = 40,
                  .sound_ahead = setup.sound_ahead,
+                 .speaks_clauses = setup.speaks_clauses,
                  .is_stuck = setup.is_stuck,
                  .trace_bytes = setup.trace_bytes},
         .verifier = {.name = setup.verifier,

@@ -26,5 +26,16 @@ TEST(SessionOptions, WithoutDraftsThePresetDoesNotHelpToDecode) {
   EXPECT_THAT(preemptive.generator.sources, IsEmpty());
 }
 
+TEST(SessionOptions, AVoiceBeginsWithAClauseUnlessThePaperIsFollowed) {
+  const FakeLanguageModel model({});
+  Engine engine = borrowing_engine(model);
+  const auto speaks_clauses = [&](const SessionOptions& options) {
+    return make_session_config(options, engine).turn.speaks_clauses;
+  };
+  EXPECT_FALSE(speaks_clauses({}));
+  EXPECT_TRUE(speaks_clauses({.has_voice = true}));
+  EXPECT_FALSE(speaks_clauses({.preset = "paper", .has_voice = true}));
+}
+
 }  // namespace
 }  // namespace predgen

@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "core/random.h"
 #include "tests/fakes/stage.h"
 
 // Drafts that wait for a pause (the preset auto).
@@ -79,6 +82,59 @@ TEST(SessionPauses, OtherAnswersAreMadeWhereTheirTokensAreCheap) {
   EXPECT_EQ(drafted_tokens("auto", cheap), drafted_tokens("eager", cheap));
   EXPECT_EQ(drafted_tokens("auto", dear), drafted_tokens("default", dear));
   EXPECT_LT(drafted_tokens("default", dear), drafted_tokens("eager", dear));
+}
+
+/// Three to ten words, some with a pause behind them that is told after 0.2 s, and the end `wait`
+/// after the last one.
+std::vector<Transcript> random_turn(uint64_t seed, double begin, double wait) {
+  Random random(seed, "turn");
+  std::vector<Transcript> heard;
+  std::string words;
+  double time = begin;
+  for (uint64_t left = 3 + random.below(8); left > 0; --left) {
+    words += (words.empty() ? "" : " ") + std::string(1, static_cast<char>('a' + random.below(4)));
+    heard.push_back(partial(words, time));
+    const bool is_last = left == 1;
+    const double gap = is_last ? wait : random.below(5) == 0 ? 0.7 : 0.1 + 0.3 * random.uniform();
+    if (gap > 0.2) heard.push_back(stable(words, time + 0.2));
+    time += gap;
+  }
+  heard.push_back(final_one(words, time));
+  return heard;
+}
+
+/// Four answers with two openings, by the words.
+std::string by_all_words(const std::string& user) {
+  static const std::string kAnswers[] = {"Yes I can. Go on!", "Yes I well. Go!",
+                                         "No well I can on.", "No well. Go on!"};
+  uint64_t sum = 0;
+  for (const char letter : user) sum = sum * 31 + static_cast<unsigned char>(letter);
+  return kAnswers[sum % 4];
+}
+
+TEST(SessionPauses, AtWorstAnAnswerIsHardlyLaterThanOneBegunAtAPause) {
+  // As on a CPU without a fast path for several tokens.
+  const PassPrices prices = PassPrices::given(Seconds(0.01), Seconds(0.005));
+  const auto latest = [&](const TalkSetup& setup, double wait) {
+    Stage stage(setup);
+    stage.engine.observe_passes(charge_passes(stage.clock, prices));
+    std::vector<double> waits;
+    for (uint64_t turn = 0; turn < 200; ++turn) {
+      const TurnResult result =
+          stage.run(random_turn(turn, 20.0 * static_cast<double>(turn), wait));
+      waits.push_back(result.metrics.audio_latency.value());
+    }
+    std::ranges::sort(waits);
+    return waits[190];
+  };
+  for (const double wait : {0.0, 0.2, 0.5, 0.8}) {
+    const double preemptive =
+        latest({.work = InputTimeWork::kPreempt, .answer = by_all_words}, wait);
+    for (const char* preset : {"default", "auto"}) {
+      const double own = latest({.preset = preset, .answer = by_all_words, .prices = prices}, wait);
+      EXPECT_LE(own, 1.05 * preemptive + 1e-9) << preset << " " << wait;
+    }
+  }
 }
 
 }  // namespace

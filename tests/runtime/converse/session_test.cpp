@@ -165,6 +165,18 @@ TEST(Session, OtherAnswersAreVerifiedWhereTheirTokensAreCheap) {
   EXPECT_EQ(passes({1.0, 3.0}), 4);
 }
 
+TEST(Session, ADraftIsVerifiedInPartsWhereTokensAreDear) {
+  const auto run = [](const std::vector<double>& seconds) {
+    Stage stage({.preset = "default", .prices = pass_table(seconds)});
+    const TurnMetrics metrics = stage.run({partial("hello", 1), final_one("hello you", 4)}).metrics;
+    EXPECT_TRUE(metrics.first_sentence_kept);
+    return metrics.nfe_to_first_sentence;
+  };
+  EXPECT_EQ(run({}), 1);
+  EXPECT_EQ(run({1.0, 1.5}), 2);  // a token, and the one after it, in each
+  EXPECT_EQ(run({1.0, 2.0}), 4);
+}
+
 TEST(Session, WordsThatChangeNothingLetBranchesGoOn) {
   const auto run = [](std::vector<Transcript> transcripts) {
     Stage stage({.speculation = SpeculationConfig{.num_candidates = 4, .num_branches = 3}});
