@@ -1,12 +1,14 @@
 """How long a person waits for the first sound of an answer in `predgen talk`: recordings, each of one prompt, run
 through the whole chain of real parts in real time.
 
-usage: talk_waits.py PREDGEN PROMPTS [--count N] [--pause SECONDS] [--voice VOICE] [--record FILE] [NAME=OPTIONS ..]
+usage: talk_waits.py PREDGEN PROMPTS [--count N] [--pause SECONDS] [--noise DB] [--voice VOICE] [--record FILE]
+                     [NAME=OPTIONS ..]
 
   PROMPTS       JSON lines with "text", which a voice reads, or a folder of WAV files that people spoke, with the
                 words of FILE.wav in FILE.txt where they are known; N of them, evenly spread (60)
   SECONDS       each is read in two parts, cut between two random words, with this much silence between them; only
                 prompts of six or more words
+  DB            adds noise as of a fan (half as strong each octave up), quieter than the voice by so many decibels
   VOICE         the voice that reads: a Piper voice's folder (joe in the models folder), or hibari, which also answers
   FILE          gets what was heard and when, in the first way, for `predgen eval` with turns.kind: recorded_asr
   NAME=OPTIONS  ways to run `predgen talk`, instead of: as it is, by sound alone, and a plain cascade after a fixed pause
@@ -30,6 +32,8 @@ import tempfile
 import time
 import urllib.request
 import wave
+
+import numpy
 
 WAYS = {"talk": "",
         "by sound and pause": "--end-by sound",
@@ -81,6 +85,20 @@ def joined(sounds, pause):
         file.setparams(form._replace(nframes=0))  # streams do not say how many they have
         file.writeframes(bytes(int(pause * form.framerate) * form.sampwidth).join(frames))
     return whole.getvalue()
+
+
+def add_noise(path, decibels, seed):
+    """To the WAV file, so many decibels below the mean power of its louder half."""
+    with wave.open(str(path)) as file:
+        form, sound = file.getparams(), numpy.frombuffer(file.readframes(file.getnframes()), "<i2").astype(float)
+    noise = numpy.fft.rfft(numpy.random.default_rng(seed).standard_normal(len(sound)))
+    noise /= numpy.maximum(numpy.arange(len(noise)), 50 * len(sound) / form.framerate)
+    noise = numpy.fft.irfft(noise, len(sound))
+    power = numpy.sort(sound**2)[len(sound) // 2:].mean()
+    noise *= numpy.sqrt(power / (noise**2).mean() / 10 ** (decibels / 10))
+    with wave.open(str(path), "wb") as file:
+        file.setparams(form)
+        file.writeframes(numpy.clip(sound + noise, -32768, 32767).astype("<i2").tobytes())
 
 
 def read_aloud(predgen, speech, texts, folder, pause=0):
@@ -180,6 +198,7 @@ def main():
     arguments.add_argument("prompts")
     arguments.add_argument("--count", type=int, default=60)
     arguments.add_argument("--pause", type=float, default=0)
+    arguments.add_argument("--noise", type=float)
     arguments.add_argument("--voice")
     arguments.add_argument("--record", type=pathlib.Path)
     arguments.add_argument("ways", nargs="*")
@@ -188,13 +207,16 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         if os.path.isdir(given.prompts):
-            if given.pause or given.voice:
-                sys.exit("--pause and --voice are for prompts that a voice reads, not for a folder of recordings")
+            if given.pause or given.noise is not None or given.voice:
+                sys.exit("--pause, --noise and --voice are for prompts that a voice reads, not for recordings")
             texts = spoken_by_people(given.prompts, given.count, folder)
         else:
             texts = texts_of(given.prompts, given.count, fewest_words=6 if given.pause else 1)
             piper = ["--tts", "piper", "--voice", given.voice or "joe"]
             read_aloud(given.predgen, ["--tts", "hibari"] if given.voice == "hibari" else piper, texts, folder, given.pause)
+            if given.noise is not None:
+                for i in range(len(texts)):
+                    add_noise(folder / f"{i}.wav", given.noise, i)
         for number, (name, options) in enumerate(ways.items()):
             _, _, recordings = measure(name, given.predgen, options, texts, folder)
             if given.record and number == 0:

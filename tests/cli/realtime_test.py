@@ -1,5 +1,6 @@
 """Conversations with predgen serve by the `openai` client's realtime connection, as it comes."""
 
+import array
 import base64
 import concurrent.futures
 import contextlib
@@ -9,6 +10,7 @@ import os
 import signal
 import socket
 import time
+import wave
 from random import Random
 
 from skipping import skip_without
@@ -19,7 +21,9 @@ import websockets.sync.client  # noqa: E402
 
 from serving import (KEY, PROMPTS, check, client, metric, server, take_until, text_of,  # noqa: E402
                      texts_of_requests, user, wait_for)
-from tiny_model import ESPEAK  # noqa: E402
+from tiny_model import ESPEAK, REPOSITORY, missing_for  # noqa: E402
+
+QUESTION = REPOSITORY / "data/samples/question.wav"
 
 
 def connect(process, key=KEY):
@@ -192,6 +196,43 @@ def check_cut_connections(process, texts):
         check(text_of(answer(connection, prompt)) == texts[prompt], "the next client gets its answer")
 
 
+def check_own_ears():
+    """A question sent as fast as it is spoken, to a recogniser on this machine."""
+    with wave.open(str(QUESTION)) as file:
+        rate, sound = file.getframerate(), file.readframes(file.getnframes())
+    with server("realtime.recogniser=base", "--tts", "hibari") as process, connect(process) as connection:
+        detection = connection.recv().session.audio.input.turn_detection
+        check(detection.type == "semantic_vad", f"it judges by voice and words: {detection}")
+        connection.session.update(session={"type": "realtime", "audio": {"input": {"format": {"type": "audio/pcm", "rate": 24000}}}})
+        begin = time.monotonic()
+        for number, samples in enumerate(chunks(resampled(sound, rate, 24000) + bytes(2 * 2 * 24000), 2 * 480)):
+            time.sleep(max(0, begin + 0.02 * number - time.monotonic()))
+            connection.input_audio_buffer.append(audio=base64.b64encode(samples).decode())
+        events = take_until(connection, "response.done")
+        kinds = [event.type for event in events]
+        heard = [event.transcript for event in events
+                 if event.type == "conversation.item.input_audio_transcription.completed"]
+        check(len(heard) == 1 and "capital of france" in heard[0].lower(), f"the words: {heard}")
+        stopped = next(event for event in events if event.type == "input_audio_buffer.speech_stopped")
+        spoken = 1000 * len(sound) / 2 / rate
+        check(spoken - 600 < stopped.audio_end_ms < spoken + 1500, f"{spoken} ms end at {stopped.audio_end_ms}")
+        check(kinds.index("input_audio_buffer.speech_started") < kinds.index("input_audio_buffer.speech_stopped")
+              < kinds.index("response.output_audio.delta"), f"in order: {kinds}")
+        check(events[-1].response.status == "completed", f"answered: {events[-1].response}")
+
+
+def chunks(sound, size):
+    return [sound[i:i + size] for i in range(0, len(sound), size)]
+
+
+def resampled(sound, rate, to):
+    """16-bit samples by the line between two of them."""
+    samples = array.array("h", sound)
+    places = (i * rate / to for i in range((len(samples) - 1) * to // rate))
+    return array.array("h", (round(samples[int(p)] + (p % 1) * (samples[int(p) + 1] - samples[int(p)]))
+                             for p in places)).tobytes()
+
+
 def check_stop():
     with server() as process, connect(process) as connection:
         connection.recv()
@@ -220,6 +261,11 @@ def main():
             check_sound(process, texts)
     else:
         print("skipped: sound (no predgen-espeak)")
+    missing = missing_for("whisper-base", "silero", "smart-turn", "hibari")
+    if missing:
+        print(f"skipped: own ears (no {missing})")
+    else:
+        check_own_ears()
 
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")

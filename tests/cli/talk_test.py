@@ -1,14 +1,13 @@
 """predgen talk, from a recorded question to a spoken answer, with the models that set-up fetches."""
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
 import wave
 from pathlib import Path
 
-from tiny_model import PREDGEN, REPOSITORY, check, make_folder, run
+from tiny_model import PREDGEN, REPOSITORY, check, make_folder, missing_for, run
 
 QUESTION = REPOSITORY / "data/samples/question.wav"
 
@@ -85,12 +84,9 @@ def conversations(scratch, model):
 
 def main(scratch):
     model = make_folder(scratch)
-    ears = Path(PREDGEN).with_name("predgen-ears")
-    folder = Path(os.environ.get("PREDGEN_MODELS") or
-                  Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "predgen/models")
-    missing = [name for name in ("whisper-base", "silero", "smart-turn", "hibari") if not (folder / name).is_dir()]
-    if missing or not ears.exists():
-        print(f"skipped: talk (no {', '.join(missing) or 'predgen-ears'})")
+    missing = missing_for("whisper-base", "silero", "smart-turn", "hibari")
+    if missing:
+        print(f"skipped: talk (no {missing})")
         return
     bad_input(scratch, model)
     conversations(scratch, model)

@@ -1,6 +1,7 @@
 """A random model folder that can hold a conversation, and a LoRA adapter for it."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,14 @@ from peft import LoraConfig, get_peft_model  # noqa: E402
 
 WORDS = ["please book a table for two people tonight", "what is the weather like in the city",
          "play some music. turn it up! is that ok?"]
+
+
+def missing_for(*models):
+    """Which of these fetched models are missing, or predgen-ears; empty: nothing is."""
+    folder = Path(os.environ.get("PREDGEN_MODELS") or
+                  Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "predgen/models")
+    missing = [name for name in models if not (folder / name).is_dir()]
+    return ", ".join(missing if Path(PREDGEN).with_name("predgen-ears").exists() else [*missing, "predgen-ears"])
 
 
 def make_folder(scratch):
