@@ -193,7 +193,8 @@ TEST(InputTimeSpeculator, PartsOfADraftAreLosslessAndRunFewerTokens) {
       unmasked({.next = next_of});
   GreedyVerifier verifier;
   const auto check = [&](const FakeLanguageModel& model, const FakeLanguageModel& honest,
-                         const std::vector<std::string>& sources, SpeculationConfig speculation) {
+                         const std::vector<std::string>& sources,
+                         const SpeculationConfig& speculation) {
     std::vector<int64_t> tokens;
     for (const SpeculationConfig& config : {speculation, in_parts(speculation)}) {
       Engine engine = borrowing_engine(model);
@@ -370,8 +371,9 @@ TEST(InputTimeSpeculator, VerifiesInPartsWhatIsDear) {
   EXPECT_EQ(right.num_forward_passes, std::ssize(bench.model.pass_sizes));
   EXPECT_EQ(bench.model.pass_sizes.size(), told.size());  // each part is told as it is verified
   EXPECT_GT(told.size(), 1u);
-  EXPECT_LE(std::accumulate(bench.model.pass_sizes.begin(), bench.model.pass_sizes.end(), 0),
-            4 + 8);  // the tail and the draft; what one part predicts is not run as a draft again
+  EXPECT_LE(
+      std::accumulate(bench.model.pass_sizes.begin(), bench.model.pass_sizes.end(), int64_t{0}),
+      4 + 8);  // the tail and the draft; what one part predicts is not run as a draft again
   EXPECT_EQ(to_ids(bench.speculator.answer()), (TokenIds{10, 11, 12, 13, 14, 15, 16, 17}));
   // All of it is wrong now: the first part is all that is run of it.
   bench.model.pass_sizes.clear();
