@@ -35,7 +35,7 @@ struct SessionConfig {
   /// Whether the cost of the model's passes (measure_prices()) changes anything.
   bool wants_prices(const LanguageModel& model) const {
     return generator.name == "jacobi" || !generator.sources.empty() ||
-           !model.mask_tokens().empty() || speculation.num_candidates > 1 || speculation.in_parts;
+           !model.mask_tokens().empty() || speculation.num_candidates > 1;
   }
 };
 

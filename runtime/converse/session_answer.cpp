@@ -7,7 +7,6 @@
 #include "runtime/converse/session_turn.h"
 #include "runtime/speech/synthesis_pause.h"
 #include "text/bare_words.h"
-#include "text/sentence/spoken_opening.h"
 #include "text/stop_tokens.h"
 
 // What a session does with a turn once its words are final.

@@ -6,7 +6,6 @@
 #include "runtime/converse/session_turn.h"
 #include "runtime/converse/words_end.h"
 #include "runtime/speech/synthesis_pause.h"
-#include "text/sentence/spoken_opening.h"
 
 // What a session does with a turn while the user speaks.
 namespace predgen {
@@ -61,12 +60,8 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
   const auto take = [&](const AnswerReader::Progress& progress) {
     num_sentences += std::ssize(progress.sentences);
     if (sentence) return;
-    if (const auto clause = opening.next_clause(reader.spoken())) {
-      turn.prepare(*clause, clock_.now(), ahead());
-    }
-    if (progress.sentences.empty()) return;
-    sentence = progress.sentences.front();
-    turn.be_ready(sentence->text, opening.of(sentence->text), clock_.now(), ahead());
+    if (!progress.sentences.empty()) sentence = progress.sentences.front();
+    turn.follow_draft(reader, progress.sentences, opening, clock_.now(), ahead());
   };
   const GenerationConfig generation = draft_config(heard, turn);
   SpeculationLimits limits{.first_sentence = turn.first_sentence};

@@ -5,7 +5,6 @@
 #include "runtime/converse/answer_reader.h"
 #include "runtime/converse/session_turn.h"
 #include "text/bare_words.h"
-#include "text/sentence/spoken_opening.h"
 
 // Preemptive generation, as in LiveKit's agents: an answer is begun at a pause, from scratch, and
 // is useful only if the user says no other words.
@@ -42,12 +41,7 @@ void Session::continue_begun(const Transcript& heard, Turn& turn) {
   SpokenOpening opening(config_.turn.speaks_clauses);
   const auto take = [&](const AnswerReader::Progress& progress) {
     if (turn.sentence_ready) return;
-    if (const auto clause = opening.next_clause(reader.spoken())) {
-      turn.prepare(*clause, clock_.now(), ahead());
-    }
-    if (progress.sentences.empty()) return;
-    const std::string& sentence = progress.sentences.front().text;
-    turn.be_ready(sentence, opening.of(sentence), clock_.now(), ahead());
+    turn.follow_draft(reader, progress.sentences, opening, clock_.now(), ahead());
   };
   GenerationConfig generation = answer_config(turn);
   generation.priority = Priority::kSpeculative;

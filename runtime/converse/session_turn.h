@@ -6,11 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
+#include "runtime/converse/answer_reader.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/turn.h"
 #include "runtime/converse/turn_pace.h"
+#include "text/sentence/spoken_opening.h"
 
 namespace predgen {
 
@@ -61,11 +64,16 @@ struct Session::Turn {
     if (!prepared || prepared->text != text) prepared = {text, now};
     speak([&] { speaker->prepare(text); });
   }
-  /// The draft's first sentence is complete; `opening`: what of it the voice gets first.
-  void be_ready(const std::string& sentence, const std::string& opening, Seconds now,
-                Speaker* speaker) {
+  /// The draft in `reader` has grown, by the `sentences`, and has had none before: prepares what
+  /// the voice gets first of it.
+  void follow_draft(const AnswerReader& reader,
+                    const std::vector<SentenceSplitter::Sentence>& sentences,
+                    SpokenOpening& opening, Seconds now, Speaker* speaker) {
+    if (const auto clause = opening.next_clause(reader.spoken())) prepare(*clause, now, speaker);
+    if (sentences.empty()) return;
+    const std::string& sentence = sentences.front().text;
     sentence_ready = now;
-    prepare(opening, now, speaker);
+    prepare(opening.of(sentence), now, speaker);
     if (speaker != nullptr) observer.on_first_sentence(sentence);
   }
 };

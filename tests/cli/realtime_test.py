@@ -1,6 +1,5 @@
 """Conversations with predgen serve by the `openai` client's realtime connection, as it comes."""
 
-import array
 import base64
 import concurrent.futures
 import contextlib
@@ -200,14 +199,15 @@ def check_own_ears():
     """A question sent as fast as it is spoken, to a recogniser on this machine."""
     with wave.open(str(QUESTION)) as file:
         rate, sound = file.getframerate(), file.readframes(file.getnframes())
+    check(rate == 24000, "it has the rate of the connection")
     with server("realtime.recogniser=base", "--tts", "hibari") as process, connect(process) as connection:
         detection = connection.recv().session.audio.input.turn_detection
         check(detection.type == "semantic_vad", f"it judges by voice and words: {detection}")
-        connection.session.update(session={"type": "realtime", "audio": {"input": {"format": {"type": "audio/pcm", "rate": 24000}}}})
         begin = time.monotonic()
-        for number, samples in enumerate(chunks(resampled(sound, rate, 24000) + bytes(2 * 2 * 24000), 2 * 480)):
-            time.sleep(max(0, begin + 0.02 * number - time.monotonic()))
-            connection.input_audio_buffer.append(audio=base64.b64encode(samples).decode())
+        sent = sound + bytes(2 * 2 * rate)  # two seconds of silence
+        for at in range(0, len(sent), 960):
+            time.sleep(max(0, begin + at / 2 / rate - time.monotonic()))
+            connection.input_audio_buffer.append(audio=base64.b64encode(sent[at:at + 960]).decode())
         events = take_until(connection, "response.done")
         kinds = [event.type for event in events]
         heard = [event.transcript for event in events
@@ -219,18 +219,6 @@ def check_own_ears():
         check(kinds.index("input_audio_buffer.speech_started") < kinds.index("input_audio_buffer.speech_stopped")
               < kinds.index("response.output_audio.delta"), f"in order: {kinds}")
         check(events[-1].response.status == "completed", f"answered: {events[-1].response}")
-
-
-def chunks(sound, size):
-    return [sound[i:i + size] for i in range(0, len(sound), size)]
-
-
-def resampled(sound, rate, to):
-    """16-bit samples by the line between two of them."""
-    samples = array.array("h", sound)
-    places = (i * rate / to for i in range((len(samples) - 1) * to // rate))
-    return array.array("h", (round(samples[int(p)] + (p % 1) * (samples[int(p) + 1] - samples[int(p)]))
-                             for p in places)).tobytes()
 
 
 def check_stop():
