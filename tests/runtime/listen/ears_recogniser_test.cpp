@@ -193,6 +193,10 @@ struct Fragile : Log {
     if (std::exchange(is_broken, false)) throw Error("there is no memory\nleft");
     Log::on_segment(utterance, segment);
   }
+  void on_failure(const std::string& why) override {
+    Log::on_failure(why);
+    predgen::take(std::chrono::milliseconds(20));  // others are heard meanwhile
+  }
   bool is_broken = true;
 };
 
