@@ -9,15 +9,16 @@
 namespace predgen::ears {
 namespace {
 
-constexpr int64_t kInFront = kRate / 2;       // of a segment: the beginning of its first word
-constexpr int64_t kFirstDecode = kRate / 4;   // samples of voice before the first one
-constexpr int64_t kJudgeAfter = 5 * kWindow;  // samples of a pause, which the judge wants to hear
-constexpr int64_t kSettled = kRate / 5;       // samples of a pause: the mark at the end counts
-constexpr int64_t kTold = kRate / 10;         // samples of a pause, after which it is told again
-constexpr int64_t kToldPause = 4 * kRate;     // samples; the length of a longer one is not reported
-constexpr int64_t kOtherTurn = 2 * kRate;     // samples of silence that separate turns
-constexpr int64_t kMostPeriod = 2 * kRate;    // samples of new sound between two decodes
-constexpr size_t kMostSegments = 4;           // that wait for their words
+constexpr int64_t kInFront = kRate / 2;        // of a segment: the beginning of its first word
+constexpr int64_t kFirstDecode = kRate / 4;    // samples of voice before the first one
+constexpr int64_t kJudgeAfter = 2 * kWindow;   // samples of a pause
+constexpr int64_t kJudgedPause = 5 * kWindow;  // that the judge wants to hear; it may have to come
+constexpr int64_t kSettled = kRate / 5;        // samples of a pause: the mark at the end counts
+constexpr int64_t kTold = kRate / 10;          // samples of a pause, after which it is told again
+constexpr int64_t kToldPause = 4 * kRate;   // samples; the length of a longer one is not reported
+constexpr int64_t kOtherTurn = 2 * kRate;   // samples of silence that separate turns
+constexpr int64_t kMostPeriod = 2 * kRate;  // samples of new sound between two decodes
+constexpr size_t kMostSegments = 4;         // that wait for their words
 
 }  // namespace
 
@@ -90,8 +91,6 @@ Need Ear::need() const {
     const bool is_new = next.decoded < next.until + VoiceActivity::kPause;
     return is_new || has_more ? Need::kPause : Need::kNothing;
   }
-  // When the voice may be ending, a decode would only delay the one for the pause.
-  if (activity_.silence() > 0) return Need::kNothing;
   const bool is_worth_it = next.decoded < 0 ? next.voice >= kFirstDecode : has_more;
   return is_worth_it ? Need::kPartial : Need::kNothing;
 }
@@ -128,7 +127,11 @@ std::optional<std::vector<float>> Ear::take_turn_sound() {
   const bool is_time = activity_.is_phrase() && activity_.silence() >= kJudgeAfter;
   if (!is_time || is_end_judged_) return std::nullopt;
   is_end_judged_ = true;
-  return sound(std::max({begin_, turn_begin_, judged_ - kTurnSound}), judged_);
+  const int64_t missing = std::max<int64_t>(kJudgedPause - activity_.silence(), 0);
+  std::vector<float> turn =
+      sound(std::max({begin_, turn_begin_, judged_ + missing - kTurnSound}), judged_);
+  turn.resize(turn.size() + static_cast<size_t>(missing));
+  return turn;
 }
 
 RecognisedSegment Ear::state() const {

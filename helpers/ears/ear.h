@@ -64,7 +64,7 @@ class Ear {
   void end_decode(const DecodeJob& job, const std::optional<Decoded>& decoded);
 
   /// The sound by which the end of the turn is judged, once per pause; at most kTurnSound samples,
-  /// the pause included.
+  /// with the pause as if it had lasted 160 ms already, which the judge wants to hear.
   std::optional<std::vector<float>> take_turn_sound();
   void set_end(double probability) { end_ = probability; }
 

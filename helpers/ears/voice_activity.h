@@ -12,8 +12,8 @@ constexpr int64_t kWindow = 512;  // samples that get one probability: 32 ms
 /// noticed at once, so that what was said can be processed while it may yet go on.
 class VoiceActivity {
  public:
-  static constexpr int64_t kPause = 2 * kWindow;  // samples of silence that are no gap in a word
-  static constexpr int64_t kOver = kRate / 2;     // that end a phrase
+  static constexpr int64_t kPause = kWindow;   // samples of silence: few gaps in words have that
+  static constexpr int64_t kOver = kRate / 2;  // that end a phrase
   static constexpr int64_t kBegin =
       3 * kWindow;  // samples of voice that begin one: a click has less
   static constexpr int64_t kGoOn = 2 * kWindow;  // that end a pause

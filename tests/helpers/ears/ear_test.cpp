@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
+
 #include "tests/fakes/spoken_sound.h"
 
 namespace predgen::ears {
@@ -198,8 +200,8 @@ TEST(Ear, APauseDoesNotWaitForADecodeThatLacksItsVoice) {
     EXPECT_EQ(to.num_stopped, can_stop ? 1 : 0);
     return windows;
   };
-  EXPECT_EQ(windows_to_text(true), 2 + 30);
-  EXPECT_GT(windows_to_text(false), 2 + 30 + 4);
+  EXPECT_EQ(windows_to_text(true), 1 + 30);
+  EXPECT_GT(windows_to_text(false), 1 + 30 + 4);
 }
 
 TEST(Ear, ADecodeAfterAStoppedOneRunsToItsEnd) {
@@ -255,13 +257,16 @@ TEST(Ear, TheDecodersOwnEndCountsAndLaterWordsHaveASegmentOfTheirOwn) {
 
 TEST(Ear, TheEndOfATurnIsJudgedOnceInAPauseByItsLastEightSeconds) {
   Listening to(1);
-  to.hear(spoken(1, 4, 300, 4));
+  to.hear(spoken(1, 4, 300, 1));
   EXPECT_FALSE(to.ear.take_turn_sound());
-  to.hear(spoken(1, 0, 0, 1));
+  to.hear(std::vector<float>(kWindow, 0.01f));
   const auto sound = to.ear.take_turn_sound();
   ASSERT_TRUE(sound);
   // Half a second, four words, and the pause: what was before is another turn.
   EXPECT_EQ(std::ssize(*sound), kRate / 2 + 4 * kWordSamples + 5 * kWindow);
+  // The pause has lasted 64 ms, and is judged as if silence had followed up to 160 ms.
+  EXPECT_EQ(sound->end()[-3 * kWindow - 1], 0.01f);
+  EXPECT_THAT(std::span(*sound).last(3 * kWindow), testing::Each(0));
   to.hear(spoken(1, 0, 0, 3));
   EXPECT_FALSE(to.ear.take_turn_sound());
   to.ear.set_end(0.75);
@@ -270,6 +275,8 @@ TEST(Ear, TheEndOfATurnIsJudgedOnceInAPauseByItsLastEightSeconds) {
   to.hear(spoken(5, 40, 0, 5));
   EXPECT_EQ(to.all.back().voice->end, std::nullopt);  // it went on
   EXPECT_EQ(std::ssize(*to.ear.take_turn_sound()), Ear::kTurnSound);
+  to.hear(spoken(45, 50, 0, 2));
+  EXPECT_EQ(std::ssize(*to.ear.take_turn_sound()), Ear::kTurnSound);  // the silence to come, too
 }
 
 TEST(Ear, HoursOfSoundAreNotKept) {
