@@ -70,7 +70,7 @@ class EarsProcess {
 
   EarsStreams streams_;
 
-  boost::asio::io_context context_;  // a hint of 1 would send what its thread posts later
+  boost::asio::io_context context_;  // without a hint of one thread: it reorders posts
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   boost::asio::steady_timer timer_{context_};  // of what is expected
   boost::asio::steady_timer pause_{context_};  // before it is restarted

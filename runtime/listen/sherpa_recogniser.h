@@ -72,7 +72,7 @@ class SherpaRecogniser : public Recogniser {
   RecogniserHandler& handler_;
   std::atomic<size_t> num_waiting_ = 0;  // samples
 
-  boost::asio::io_context context_;  // a hint of 1 would send what its thread posts later
+  boost::asio::io_context context_;  // without a hint of one thread: it reorders posts
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   boost::asio::steady_timer timer_{context_};
   std::deque<Message> queue_;
