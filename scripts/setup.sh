@@ -109,9 +109,10 @@ jinja=share/llama-jinja-0.3.36  # cmake/Dependencies.cmake looks for it there
 # Not in requirements.txt or requirements-test.txt: their text names the environment, so a new one would be made.
 sherpa='sherpa-onnx-core==2.0.1'
 gguf=gguf==0.19.0
+clients=share/clients-$(sha256sum <"$root/requirements-clients.txt" | cut -c1-12)  # tests/cli/other_clients.py, too
 models=${PREDGEN_MODELS:-$cache/models}
 
-install() {  # install FILE|PACKAGE..: requirement files and packages into the environment
+install() {  # install OPTION|FILE|PACKAGE..: options of pip, requirement files and packages, into the environment
   local what arguments=()
   for what in "$@"; do
     if [ -f "$what" ]; then arguments+=(-r "$what"); else arguments+=("$what"); fi
@@ -121,7 +122,7 @@ install() {  # install FILE|PACKAGE..: requirement files and packages into the e
 }
 have() { [ -e "$env/$1" ] && "$env/bin/python" -c '' 2>/dev/null; }
 
-have_tests() { have DONE-tests && have "DONE-$gguf"; }
+have_tests() { have DONE-tests && have "DONE-$gguf" && have "$clients"; }
 missing_models() {  # the names of models that are to be fetched
   local name
   { [ -f "$models/smollm2.gguf" ] &&
@@ -158,6 +159,11 @@ if ! have DONE || ! have $jinja || ! have "DONE-$sherpa" || [ -n "$(missing_mode
     say "adding the Python packages of the tests"
     install "$effective" "$root/requirements-test.txt" "$gguf"
     touch "$env/DONE-tests" "$env/DONE-$gguf"
+    if ! have "$clients"; then
+      rm -rf "$env/$clients.part"
+      install --no-deps --no-compile --target "$env/$clients.part" "$root/requirements-clients.txt"
+      mv "$env/$clients.part" "$env/$clients"
+    fi
   fi
   mapfile -t missing < <(missing_models)
   if [ ${#missing[@]} -gt 0 ]; then

@@ -1,5 +1,6 @@
 """scripts/setup.sh without touching this machine: a copy of it, a cache folder of its own, stand-ins
 for the programs that it calls. No network is used."""
+import hashlib
 import os
 import pathlib
 import re
@@ -23,7 +24,7 @@ class SetupScript(unittest.TestCase):
         for name in ["setup.sh", "fetch_jinja.py", "fetch_model.py", "known_models.py", "package_index.py",
                      "convert_whisper.py", "whisper_graphs.py", "ctranslate2_file.py", "onnx_file.py"]:
             shutil.copy(ROOT / "scripts" / name, self.clone / "scripts")
-        for name in ["requirements.txt", "requirements-test.txt"]:
+        for name in ["requirements.txt", "requirements-test.txt", "requirements-clients.txt"]:
             shutil.copy(ROOT / name, self.clone)
         readout = self.clone / "checkpoints" / "smollm2-ends" / "ends.safetensors"
         readout.parent.mkdir(parents=True)
@@ -132,6 +133,9 @@ class SetupScript(unittest.TestCase):
         done = self.setup("--with-tests")
         self.assertEqual(done.returncode, 2, "an environment of before the tests used gguf lacks it")
         self.finish_environment(f"DONE-{self.pinned('gguf')}")
+        self.assertEqual(self.setup("--with-tests").returncode, 2, "the clients' packages are not there yet")
+        clients = hashlib.sha256((self.clone / "requirements-clients.txt").read_bytes()).hexdigest()[:12]
+        (folder / f"share/clients-{clients}").mkdir()
         self.assertEqual(self.setup("--with-tests").stdout, f"{folder}/bin/python\n")
 
         (self.clone / "requirements.txt").write_text("numpy==1.0\n")
