@@ -49,8 +49,8 @@ if(EXISTS ${predgen_torch_dir}/lib/libtorch_cuda.so)
   if(EXISTS "${cuda_headers}/crt/host_config.h")
     set(PREDGEN_GRAPHS cuda)
   else()
-    message(WARNING "No cuda_runtime_api.h and crt/host_config.h: without CUDA graphs the voice model is "
-                    "slower on a GPU; give -DPREDGEN_CUDA=<toolkit>")
+    message(STATUS "No cuda_runtime_api.h and crt/host_config.h: without CUDA graphs the voice model is slower on a "
+                   "GPU; scripts/setup.sh --gpu adds them, or give -DPREDGEN_CUDA=<toolkit>")
   endif()
 endif()
 

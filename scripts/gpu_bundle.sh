@@ -32,7 +32,7 @@ if [ -e "$output" ] && [ ! -e "$output/made_for" ]; then
   die "$output is there and no bundle: give another --output"
 fi
 
-python=${PREDGEN_PYTHON:-$(scripts/setup.sh "${setup_options[@]}")}
+python=${PREDGEN_PYTHON:-$(scripts/setup.sh --gpu "${setup_options[@]}")}
 libtorch='' cuda=''
 # shellcheck source=/dev/null
 [ ! -f build/setup-options ] || source build/setup-options
@@ -56,7 +56,7 @@ done
 
 # What the programs load, except torch, CUDA, glibc and the compiler's libraries, which the target has.
 torch_dir=$libtorch
-[ -n "$torch_dir" ] || torch_dir=$("$python" -c 'import os, torch; print(os.path.dirname(torch.__file__))')
+[ -n "$torch_dir" ] || torch_dir=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch
 for program in "${programs[@]}"; do
   ldd "build-gpu/$program"
 done | awk '$2 == "=>" {print $1, $3}' | sort -u |
@@ -85,14 +85,14 @@ cp tests/cli/tiny_zonos.py "$output/python/cli"
 cp tests/voice/zonos/zonos_models.py "$output/python/voice/zonos"
 cp scripts/random_model.py scripts/gpu_train.py "$output/python"
 cp scripts/gpu_run.sh "$output/run.sh"
-"$python" - "$output/made_for" <<'PYTHON'
+"$python" - "$output/made_for" "$torch_dir" <<'PYTHON'
 import platform
+import runpy
 import sys
 
-import torch
-
+version = runpy.run_path(f"{sys.argv[2]}/version.py")
 with open(sys.argv[1], "w") as file:
-    file.write(f"torch={torch.__version__.split('+')[0]}\ncuda={torch.version.cuda}\n"
+    file.write(f"torch={version['__version__'].split('+')[0]}\ncuda={version['cuda']}\n"
                f"glibc={platform.libc_ver()[1]}\n")
 PYTHON
 echo "commit=$(git describe --always --dirty 2>/dev/null || echo unknown)" >>"$output/made_for"

@@ -42,7 +42,7 @@ export SOURCE_DATE_EPOCH TZ=UTC LC_ALL=C.UTF-8
 umask 022
 
 # 1. The programs.
-python=${PREDGEN_PYTHON:-$(scripts/setup.sh "${setup_options[@]}")}
+python=${PREDGEN_PYTHON:-$(scripts/setup.sh --gpu "${setup_options[@]}")}
 site=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 options=(-DPREDGEN_INSTALL_LIBTORCH=CPU) level=6
 if [ -z "$build" ]; then
@@ -83,7 +83,7 @@ pack() {  # pack FOLDER: $dist/<its name>.tar.zst
 pack "$tree"
 
 # 3. The additions for a GPU.
-torch=$("$python" -c 'import torch; print(torch.__version__.split("+")[0], torch.version.cuda)')
+torch=$("$python" -c 'import runpy, sys; version = runpy.run_path(sys.argv[1]); print(version["__version__"].split("+")[0], version["cuda"])' "$site/torch/version.py")
 if [ -e "$cuda/libpredgen_cuda.so" ]; then
   sed -e "s/@version@/$version/g" -e "s/@torch@/${torch% *}/g" -e "s/@cuda@/${torch#* }/g" \
     scripts/package/cuda_readme.txt >"$cuda/README.txt"

@@ -6,10 +6,15 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+from known_models import MODELS  # noqa: E402
+
 SPEECH_MODELS = ["silero", "smart-turn", "whisper-base", "hibari"]
 ALL_INSTALLED = '#!/bin/sh\nfor word; do case $word in -*) ;; *) echo "ii $word" ;; esac; done\n'
 
@@ -24,7 +29,7 @@ class SetupScript(unittest.TestCase):
         for name in ["setup.sh", "fetch_jinja.py", "fetch_model.py", "known_models.py", "package_index.py",
                      "convert_whisper.py", "whisper_graphs.py", "ctranslate2_file.py", "onnx_file.py"]:
             shutil.copy(ROOT / "scripts" / name, self.clone / "scripts")
-        for name in ["requirements.txt", "requirements-test.txt", "requirements-clients.txt"]:
+        for name in ["requirements.txt", "requirements-libraries.txt", "requirements-test.txt", "requirements-clients.txt"]:
             shutil.copy(ROOT / name, self.clone)
         readout = self.clone / "checkpoints" / "smollm2-ends" / "ends.safetensors"
         readout.parent.mkdir(parents=True)
@@ -40,11 +45,11 @@ class SetupScript(unittest.TestCase):
         path.write_text(text)
         path.chmod(0o755)
 
-    def setup(self, *options):
+    def setup(self, *options, **more):
         elsewhere = {} if self.models.is_relative_to(self.cache) else {"PREDGEN_MODELS": str(self.models)}
         environment = {name: value for name, value in os.environ.items() if name != "PREDGEN_MODELS"} | elsewhere | {
             "PATH": f"{self.bin}:{os.environ['PATH']}", "XDG_CACHE_HOME": str(self.cache),
-            "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull}
+            "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PIP_CONFIG_FILE": os.devnull, **more}
         return subprocess.run([str(self.clone / "scripts/setup.sh"), *options], env=environment, cwd="/", stdin=subprocess.DEVNULL,
                               capture_output=True, text=True)
 
@@ -62,17 +67,23 @@ class SetupScript(unittest.TestCase):
         return folder / name
 
     def pinned(self, name):
-        """A package beside the requirements, as the script names it."""
-        (package,) = re.findall(rf"^{name}='?([^'\s]+)", (self.clone / "scripts/setup.sh").read_text(), re.MULTILINE)
-        return package
+        """A package beside the requirements, as the environment's marker names it."""
+        if name == "gguf":
+            return re.findall(r"^gguf=(\S+)", (self.clone / "scripts/setup.sh").read_text(), re.MULTILINE)[0]
+        return re.findall(r"^sherpa-onnx-core==\S+", (self.clone / "requirements-libraries.txt").read_text(), re.MULTILINE)[0]
 
     def finish_models(self, *speech):
+        """Files of the right names and sizes, which is what set-up looks at."""
         self.models.mkdir(parents=True, exist_ok=True)
-        (self.models / "smollm2.gguf").touch()
         (self.models / "smollm2.ends.safetensors").write_text("trained")
-        for name in speech or SPEECH_MODELS:
-            (self.models / name).mkdir(exist_ok=True)
-            (self.models / name / "speech_model.json").touch()
+        for name in ["smollm2", *(speech or SPEECH_MODELS)]:
+            folder = self.models / name if MODELS[name].is_folder else self.models
+            folder.mkdir(exist_ok=True)
+            for file, known in MODELS[name].files.items():
+                with open(folder / file, "wb") as made:
+                    made.truncate(known.size)
+            if MODELS[name].is_folder:
+                (folder / "speech_model.json").touch()
 
     def test_names_missing_packages_without_root(self):
         self.stand_in("dpkg-query", ALL_INSTALLED.replace("-*)", "-*|cmake|libhdf5-dev)"))
@@ -99,16 +110,18 @@ class SetupScript(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("apt-get failed", done.stderr)
         self.assertEqual((self.root / "apt").read_text(),
-                         "update -q\ninstall -q -y --no-install-recommends cmake libhdf5-dev\n")
+                         "update -qq\ninstall -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 cmake libhdf5-dev\n")
+        self.assertIn("setup: [1/3] Debian packages: cmake libhdf5-dev\n", done.stderr)
 
     def test_no_network_then_done(self):
         done = self.setup()
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("pip could not install", done.stderr)
+        self.assertIn("pip could not install LibTorch and Arrow", done.stderr)
+        self.assertIn("setup: [2/3] libraries\n", done.stderr)
         self.assertEqual(done.stdout, "")
         self.assertEqual(self.setup().returncode, 2, "an unfinished environment must not count")
 
-        folder = self.finish_environment("DONE")
+        folder = self.finish_environment("DONE-base")
         done = self.setup()
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("no Jinja engine", done.stderr)
@@ -127,8 +140,13 @@ class SetupScript(unittest.TestCase):
         self.assertEqual(self.setup().returncode, 2, "PREDGEN_MODELS is another folder")
         self.finish_models()
         self.assertEqual(self.setup().returncode, 0)
+        self.assertIn("pip could not install CUDA", self.setup("--gpu").stderr)
+        self.finish_environment("DONE")
+        self.assertEqual(self.setup("--gpu").stdout, f"{folder}/bin/python\n", "the same environment has grown")
         self.assertEqual(self.setup("--with-tests").returncode, 2, "the tests' packages are not there yet")
         self.assertTrue((folder / "DONE").exists(), "a failed addition must keep the rest")
+        (folder / "DONE-base").unlink()
+        self.assertEqual(self.setup().returncode, 0, "an environment of before there were two parts has both")
         self.finish_environment("DONE-tests")
         done = self.setup("--with-tests")
         self.assertEqual(done.returncode, 2, "an environment of before the tests used gguf lacks it")
@@ -138,13 +156,56 @@ class SetupScript(unittest.TestCase):
         (folder / f"share/clients-{clients}").mkdir()
         self.assertEqual(self.setup("--with-tests").stdout, f"{folder}/bin/python\n")
 
-        (self.clone / "requirements.txt").write_text("numpy==1.0\n")
+        (self.clone / "requirements.txt").write_text("numpy==1.0 --hash=sha256:00\n")
         self.assertEqual(self.setup().returncode, 2, "other requirements, another environment")
         self.assertEqual(len([path for path in folder.parent.glob("env-*") if path.is_dir()]), 2)
 
+    def wanted(self):
+        """What pip is asked for, by name, in the requirements that the last run wrote."""
+        (file,) = (self.cache / "predgen").glob("requirements-*.txt")
+        return file.read_text()
+
+    def test_without_a_gpu_no_cuda_is_downloaded(self):
+        done = self.setup()
+        names = set(re.findall(r"^([a-z0-9-]+)==", self.wanted(), re.MULTILINE))
+        self.assertEqual(names, {"numpy", "pyarrow", "torch", "nvidia-cuda-cupti", "nvidia-cuda-runtime"}, done.stderr)
+        self.finish_jinja(self.finish_environment("DONE-base", f"DONE-{self.pinned('sherpa')}"))
+        self.setup("--gpu")
+        names = set(re.findall(r"^([a-z0-9-]+)==", self.wanted(), re.MULTILINE))
+        self.assertTrue({"nvidia-cublas", "nvidia-cudnn-cu13", "nvidia-cuda-nvcc"} <= names, names)
+        self.assertNotIn("torch", names)
+
+    def test_wheels_are_pinned_by_hash(self):
+        entries = [entry for name in ("requirements.txt", "requirements-libraries.txt")
+                   for entry in re.split(r"^(?=\S)", re.sub("(?m)^#.*\n", "", (ROOT / name).read_text()), flags=re.MULTILINE) if entry]
+        for entry in entries:
+            self.assertRegex(entry, r"^[a-z0-9-]+==[\d.]+( \\\n    --hash=sha256:[0-9a-f]{64})+\n$")
+        others = self.root / "wheels"
+        others.mkdir()
+        with zipfile.ZipFile(others / "numpy-2.4.6-py3-none-any.whl", "w") as wheel:
+            wheel.writestr("numpy-2.4.6.dist-info/METADATA", "Metadata-Version: 2.1\nName: numpy\nVersion: 2.4.6\n")
+        done = self.setup(PIP_FIND_LINKS=str(others))
+        self.assertIn("DO NOT MATCH THE HASHES", done.stderr)
+
+    def test_a_users_own_model_stays(self):
+        self.setup()
+        self.finish_jinja(self.finish_environment("DONE-base", f"DONE-{self.pinned('sherpa')}"))
+        self.finish_models()
+        own = {self.models / "smollm2.gguf": "my own", self.models / "smollm2.ends.safetensors": "my readout",
+               self.models / "hibari" / "hibari.onnx": "my voice"}
+        for path, content in own.items():
+            path.write_text(content)
+        done = self.setup()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for path, content in own.items():
+            self.assertEqual(path.read_text(), content)
+        self.assertIn(f"{self.models}/smollm2.gguf is not what comes with smollm2, and stays", done.stderr)
+        self.assertIn(f"{self.models}/hibari/hibari.onnx is not what comes with hibari", done.stderr)
+        self.assertNotIn("fetching", done.stderr)
+
     def test_goes_on_without_models_that_hear_and_speak(self):
         self.setup()
-        self.finish_jinja(self.finish_environment("DONE", f"DONE-{self.pinned('sherpa')}"))
+        self.finish_jinja(self.finish_environment("DONE-base", f"DONE-{self.pinned('sherpa')}"))
         self.finish_models("silero")
         done = self.setup()
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -169,7 +230,7 @@ class SetupScript(unittest.TestCase):
         (wanted,) = (self.cache / "predgen").glob("requirements-*.txt")
         self.assertNotRegex(wanted.read_text(), r"(?m)^torch")
         self.assertIn("pyarrow", wanted.read_text())
-        self.finish_jinja(self.finish_environment("DONE", f"DONE-{self.pinned('sherpa')}"))
+        self.finish_jinja(self.finish_environment("DONE-base", f"DONE-{self.pinned('sherpa')}"))
         self.finish_models()
         self.assertEqual(self.setup().returncode, 0, "the folder was not remembered")
         shown = subprocess.run(["bash", "-c", f'source "{self.clone}/build/setup-options"; echo "$libtorch"'],
@@ -187,7 +248,7 @@ class SetupScript(unittest.TestCase):
     def test_help_is_its_head(self):
         done = self.setup("--help")
         self.assertEqual(done.returncode, 0)
-        self.assertTrue(done.stdout.startswith("Installs what predgen needs") and done.stdout.endswith("there.\n"))
+        self.assertTrue(done.stdout.startswith("Installs what predgen needs") and done.stdout.endswith("stays.\n"))
 
 
 if __name__ == "__main__":
