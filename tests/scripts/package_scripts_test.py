@@ -166,6 +166,14 @@ class DebianPackage(Scratch):
             done = subprocess.run(["systemd-analyze", "verify", self.folder / "predgen@.service"], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr) == (0, ""), is_good, done.stderr)
 
+    def test_its_service_may_do_little(self):
+        unit = (ROOT / "configs/deploy/predgen@.service").read_text()
+        for name in ("MemoryMax", "SystemCallFilter", "RestrictNamespaces", "ProtectKernelTunables", "ProtectKernelModules",
+                     "ProtectKernelLogs", "ProtectControlGroups", "LockPersonality", "CapabilityBoundingSet"):
+            self.assertRegex(unit, f"(?m)^{name}=", name)
+        for name in ("MemoryDenyWriteExecute", "PrivateDevices", "DevicePolicy", "ProtectClock"):
+            self.assertNotRegex(unit, f"(?m)^{name}=", "a GPU is hidden, or its kernels are not made")
+
     def test_the_same_bytes_twice(self):
         self.assertEqual(self.make("one.deb").read_bytes(), self.make("two.deb").read_bytes())
 
