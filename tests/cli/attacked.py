@@ -13,7 +13,7 @@ import time
 
 from raw_client import Answer, chat, event, frame, handshake, request, resident
 from serving import DEMO, KEY, PROMPTS, server
-from tiny_model import PREDGEN
+from program import PREDGEN
 
 OTHER_KEY = "of-another-client"
 OTHER_ADDRESS = "127.0.0.2"  # the attacker's is 127.0.0.1

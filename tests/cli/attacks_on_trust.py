@@ -12,7 +12,7 @@ import tool_model
 from attacked import SECRET, ask, attacked, flood, item, need, open_web_socket, until, wyoming
 from raw_client import Answer, Client, chat, event, frame, handshake, request
 from serving import KEY, PROMPTS
-from tiny_model import ESPEAK
+from program import ESPEAK
 
 CHAT = "/v1/chat/completions"
 NO_ESPEAK = "skipped: no predgen-espeak"

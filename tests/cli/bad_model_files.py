@@ -8,10 +8,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "model"))
-from reference_models import PREDGEN, change_config, make_config, make_model, predgen  # noqa: E402
-from peft import LoraConfig, get_peft_model  # noqa: E402
-from safetensors.torch import load_file, save_file  # noqa: E402
+from program import PREDGEN
+from reference_models import change_config, make_config, make_model, predgen
+from peft import LoraConfig, get_peft_model
+from safetensors.torch import load_file, save_file
 
 failures = []
 

@@ -9,7 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tiny_model import ESPEAK, PREDGEN, REPOSITORY, check, make_adapter, run
+from program import ESPEAK, PREDGEN, REPOSITORY, check, run
+from tiny_model import make_adapter
 
 DEMO = REPOSITORY / "checkpoints" / "demo"
 SMALL = ["--prompt", "40", "--generate", "12", "--draft", "4,8", "--runs", "2", "--threads", "1"]

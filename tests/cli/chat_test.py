@@ -7,7 +7,8 @@ import tempfile
 import wave
 from pathlib import Path
 
-from tiny_model import ESPEAK, WORDS, check, make_draft_model, make_folder, run
+from program import ESPEAK, check, run
+from tiny_model import WORDS, make_draft_model, make_folder
 
 
 def lines(prompt):

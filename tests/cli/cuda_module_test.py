@@ -12,8 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "model"))
-from reference_models import PREDGEN, REPOSITORY, check  # noqa: E402
+from program import PREDGEN, REPOSITORY, check
 
 DEMO = REPOSITORY / "checkpoints" / "demo"
 MODULE = Path(PREDGEN).parent / "libpredgen_cuda.so"

@@ -5,13 +5,11 @@ import math
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "model"))
-from reference_models import ESPEAK, PREDGEN, REPOSITORY, check  # noqa: E402
-from tiny_zonos import make_voice  # noqa: E402
+from program import ESPEAK, PREDGEN, REPOSITORY, check
+from tiny_model import make_voice
 
 DEMO = REPOSITORY / "checkpoints" / "demo"
 

@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 
 from report_pages import Page, picture_faults
-from tiny_model import PREDGEN, WORDS, check, make_adapter, make_draft_model, make_folder, run
+from program import PREDGEN, check, run
+from tiny_model import WORDS, make_adapter, make_draft_model, make_folder
 
 CONFIG = """
 model: {model}

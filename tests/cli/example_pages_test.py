@@ -10,7 +10,7 @@ import urllib.error
 import urllib.request
 
 from serving import KEY, PROMPTS, check, client, server, user
-from tiny_model import ESPEAK, REPOSITORY
+from program import ESPEAK, REPOSITORY
 
 # What differs here: another model, a free port, a voice that is built with predgen, a hash instead of the page's word.
 REPLACED = {"--tts hibari": "--tts espeak" if ESPEAK else "", "--model smollm2": "", "--wyoming-port 10700": "--wyoming-port 0",

@@ -15,7 +15,7 @@ skip_without("websockets", "openai's realtime connection")
 
 from fake_recogniser import SECONDS_PER_WORD, Recogniser  # noqa: E402
 from serving import PROMPTS, check, client, server, user  # noqa: E402
-from tiny_model import ESPEAK, REPOSITORY  # noqa: E402
+from program import ESPEAK, REPOSITORY  # noqa: E402
 
 CLIENT = REPOSITORY / "examples" / "realtime_client.py"
 

@@ -8,7 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tiny_model import PREDGEN, REPOSITORY, check, make_config, make_model, run  # noqa: F401
+from program import PREDGEN, check, run
+from reference_models import make_config, make_model
 import torch
 from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file, save_file

@@ -8,7 +8,7 @@ import threading
 
 import websockets.asyncio.server
 
-from tiny_model import check
+from program import check
 
 SECONDS_PER_WORD, PAUSE = 0.25, 0.3
 RESULT = {"tokens": [], "timestamps": [], "ys_probs": [], "lm_probs": [], "context_scores": [], "words": [],

@@ -5,7 +5,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tiny_model import REPOSITORY, make_config, make_draft_model, make_folder, make_model, run
+from program import REPOSITORY, run
+from reference_models import make_config, make_model
+from tiny_model import make_draft_model, make_folder
 import torch
 
 

@@ -18,7 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tiny_model import PREDGEN, WORDS, make_adapter, make_folder
+from program import PREDGEN
+from tiny_model import WORDS, make_adapter, make_folder
 from safetensors import safe_open
 
 CPU = ["device=cpu", "threads=1"]

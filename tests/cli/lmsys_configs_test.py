@@ -10,8 +10,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tiny_model import (PREDGEN, REPOSITORY, WORDS, check, make_config, make_folder, make_model,
-                        run)
+from program import PREDGEN, REPOSITORY, check, run
+from reference_models import make_config, make_model
+from tiny_model import WORDS, make_folder
 
 try:
     import h5py

@@ -9,7 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tiny_model import REPOSITORY, WORDS, check, make_folder, run
+from program import REPOSITORY, check, run
+from tiny_model import WORDS, make_folder
 
 CONFIGS, SAMPLES = REPOSITORY / "configs", REPOSITORY / "data" / "samples"
 

@@ -20,7 +20,7 @@ from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 from serving import check, server, wait_for  # noqa: E402
-from tiny_model import ESPEAK  # noqa: E402
+from program import ESPEAK  # noqa: E402
 
 
 class Page:

@@ -15,7 +15,8 @@ import tempfile
 from pathlib import Path
 
 from report_pages import Page, picture_faults
-from tiny_model import REPOSITORY, WORDS, check, make_adapter, make_folder, run
+from program import REPOSITORY, check, run
+from tiny_model import WORDS, make_adapter, make_folder
 
 MOST_SECONDS = 600
 # What the page of each is for, and has to show.

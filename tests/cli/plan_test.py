@@ -9,7 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "train"))
 from hdf5_dataset import half_taught, write_dataset  # noqa: E402
-from tiny_model import PREDGEN, check, make_config, make_model, run  # noqa: E402
+from program import PREDGEN, check, run  # noqa: E402
+from reference_models import make_config, make_model  # noqa: E402
 
 GIB = r"([\d.]+) GiB"
 SHAPES = {"all that layers compute": ["recompute=none"],

@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tiny_model import PREDGEN, WORDS, make_folder
+from program import PREDGEN
+from tiny_model import WORDS, make_folder
 
 VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 

@@ -15,7 +15,7 @@ import numpy
 from safetensors.numpy import load_file
 
 from rank_processes import RankedCommand, check, children, some_words
-from tiny_model import PREDGEN
+from program import PREDGEN
 
 TIMEOUT = 10  # seconds that a collective may take
 

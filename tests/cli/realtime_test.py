@@ -20,7 +20,7 @@ import websockets.sync.client  # noqa: E402
 
 from serving import (KEY, PROMPTS, check, client, metric, server, take_until, text_of,  # noqa: E402
                      texts_of_requests, user, wait_for)
-from tiny_model import ESPEAK, REPOSITORY, missing_for  # noqa: E402
+from program import ESPEAK, REPOSITORY, missing_for  # noqa: E402
 
 QUESTION = REPOSITORY / "data/samples/question.wav"
 

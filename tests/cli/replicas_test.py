@@ -24,7 +24,7 @@ import websockets.exceptions  # noqa: E402
 import websockets.sync.client  # noqa: E402
 
 from serving import PROMPTS, server, user, wait_for  # noqa: E402
-from tiny_model import REPOSITORY, check  # noqa: E402
+from program import REPOSITORY, check  # noqa: E402
 
 SHIPPED = (REPOSITORY / "configs" / "deploy" / "haproxy.cfg").read_text()
 

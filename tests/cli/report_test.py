@@ -2,13 +2,11 @@
 
 import json
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "model"))
-from reference_models import PREDGEN, check  # noqa: E402
-from report_pages import Page, picture_faults  # noqa: E402
+from program import PREDGEN, check
+from report_pages import Page, picture_faults
 
 def report(*arguments):
     return subprocess.run([PREDGEN, "report", *map(str, arguments)], capture_output=True, text=True)

@@ -26,7 +26,7 @@ import websockets.exceptions  # noqa: E402
 
 from raw_client import Answer, Client, chat, frame, handshake, request, resident, words  # noqa: E402
 from serving import KEY, MODEL, PROMPTS, metric, server, wait_for  # noqa: E402
-from tiny_model import PREDGEN, check  # noqa: E402
+from program import PREDGEN, check  # noqa: E402
 
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 8
 SESSIONS = 4  # that it takes at a time, of requests and of conversations each

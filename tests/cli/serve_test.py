@@ -20,7 +20,7 @@ from pathlib import Path
 import openai
 
 from serving import DEMO, KEY, MODEL, PROMPTS, client, metric, server, user, wait_for
-from tiny_model import ESPEAK, REPOSITORY, check, run
+from program import ESPEAK, REPOSITORY, check, run
 
 # The demo's own answers are short. Whoever likes to repeat himself goes on.
 LONG = {"temperature": 2, "seed": 1, "extra_body": {"repetition_penalty": 0.3}}

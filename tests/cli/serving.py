@@ -9,7 +9,7 @@ import urllib.request
 
 import openai
 
-from tiny_model import PREDGEN, REPOSITORY, check
+from program import PREDGEN, REPOSITORY, check
 
 DEMO = REPOSITORY / "checkpoints" / "demo"
 MODEL = ["--model", DEMO, "--dtype", "fp32", "--threads", "1"]

@@ -8,7 +8,7 @@ import tempfile
 import wave
 from pathlib import Path
 
-from tiny_model import ESPEAK, REPOSITORY, check, run
+from program import ESPEAK, REPOSITORY, check, run
 
 CHAT = ["chat", "--model", REPOSITORY / "checkpoints" / "demo", "--threads", "1", "--max-new-tokens", "12"]
 MODELS = Path(os.environ.get("PREDGEN_MODELS") or

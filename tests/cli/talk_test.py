@@ -7,7 +7,8 @@ import tempfile
 import wave
 from pathlib import Path
 
-from tiny_model import PREDGEN, REPOSITORY, check, make_folder, missing_for, run
+from program import PREDGEN, REPOSITORY, check, missing_for, run
+from tiny_model import make_folder
 
 QUESTION = REPOSITORY / "data/samples/question.wav"
 

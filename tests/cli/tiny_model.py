@@ -1,64 +1,62 @@
-"""A random model folder that can hold a conversation, and a LoRA adapter for it."""
+"""Copies of random models: a folder that can hold a conversation, a LoRA adapter for it, smaller models to draft for
+it, and a voice. make_models.py makes them once for all tests of a build, because LibTorch alone takes seconds to
+import."""
 
+import fcntl
+import hashlib
 import json
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "model"))
-from reference_models import ESPEAK, PREDGEN, REPOSITORY, check, make_config, make_model  # noqa: E402, F401
-from peft import LoraConfig, get_peft_model  # noqa: E402
+from program import ESPEAK, PREDGEN, REPOSITORY, check, missing_for, run  # noqa: F401
 
 WORDS = ["please book a table for two people tonight", "what is the weather like in the city",
          "play some music. turn it up! is that ok?"]
+MAKERS = [REPOSITORY / "scripts/train_tokenizer.py", REPOSITORY / "tests/cli/make_models.py", Path(__file__),
+          REPOSITORY / "tests/cli/tiny_zonos.py", REPOSITORY / "tests/model/reference_models.py",
+          REPOSITORY / "tests/voice/zonos/zonos_models.py"]
 
 
-def missing_for(*models):
-    """Which of these fetched models are missing, or predgen-ears; empty: nothing is."""
-    folder = Path(os.environ.get("PREDGEN_MODELS") or
-                  Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "predgen/models")
-    missing = [name for name in models if not (folder / name).is_dir()]
-    return ", ".join(missing if Path(PREDGEN).with_name("predgen-ears").exists() else [*missing, "predgen-ears"])
+def made_models():
+    """The folder that make_models.py made, which belongs to these versions of what makes it."""
+    version = hashlib.sha256(b"".join(file.read_bytes() for file in MAKERS)).hexdigest()[:12]
+    folder = Path(PREDGEN).parent / "test-models" / version
+    folder.parent.mkdir(exist_ok=True)
+    with open(folder.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another test may be making it
+        if not folder.exists():
+            making = folder.with_suffix(".making")
+            shutil.rmtree(making, ignore_errors=True)  # of one that was interrupted
+            making.mkdir()
+            made = subprocess.run([sys.executable, REPOSITORY / "tests/cli/make_models.py", making],
+                                  capture_output=True, text=True)
+            if made.returncode == 77:  # a package is missing
+                print(made.stdout)
+                sys.exit(77)
+            check(made.returncode == 0, f"random models are made: {made.stderr}")
+            making.rename(folder)
+    return folder
 
 
 def make_folder(scratch):
-    folder = scratch / "model"
-    conversations = scratch / "words.jsonl"
-    conversations.write_text("".join(
-        json.dumps({"conversation": [{"role": "user", "content": words},
-                                     {"role": "assistant", "content": words}]}) + "\n"
-        for words in WORDS))
-    subprocess.run([sys.executable, REPOSITORY / "scripts" / "train_tokenizer.py", "--input",
-                    conversations, "--output", folder, "--vocab-size", "300"], check=True,
-                   capture_output=True)
-    config = make_config(vocab_size=300, num_hidden_layers=2, max_position_embeddings=1024)
-    make_model(config).save_pretrained(folder)
-    return folder
+    return Path(shutil.copytree(made_models() / "model", scratch / "model"))
 
 
 def make_draft_model(scratch, model):
     """A random smaller model with the tokenizer of the folder `model`."""
-    folder = scratch / "draft"
     size = json.loads((model / "config.json").read_text())["vocab_size"]
-    make_model(make_config(vocab_size=size, hidden_size=16, intermediate_size=16, num_hidden_layers=1,
-                           num_attention_heads=2, num_key_value_heads=1)).save_pretrained(folder)
+    folder = Path(shutil.copytree(made_models() / f"draft-{size}", scratch / "draft"))
     for file in model.glob("tokenizer*"):
         shutil.copy(file, folder)
     return folder
 
 
 def make_adapter(scratch):
-    folder = scratch / "adapter"
-    config = LoraConfig(r=2, target_modules=["q_proj", "down_proj"], init_lora_weights=False)
-    model = make_model(make_config(vocab_size=300, num_hidden_layers=2, max_position_embeddings=1024))
-    get_peft_model(model, config).save_pretrained(folder)
-    return folder
+    return Path(shutil.copytree(made_models() / "adapter", scratch / "adapter"))
 
 
-def run(*arguments, binary_output=False, **options):
-    if binary_output:
-        options["input"] = options["input"].encode()
-    return subprocess.run([PREDGEN, *map(str, arguments)], capture_output=True,
-                          text=not binary_output, **options)
+def make_voice(folder):
+    """A small Zonos voice."""
+    return Path(shutil.copytree(made_models() / "zonos", folder))

@@ -4,7 +4,7 @@ down below. Its chat template begins an answer according to what was said before
 import json
 
 import torch
-from tiny_model import make_config, make_model
+from reference_models import make_config, make_model
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 

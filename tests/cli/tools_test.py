@@ -14,7 +14,7 @@ skip_without("websockets", "openai's realtime connection")
 import openai  # noqa: E402
 
 from serving import KEY, check, client, server, take_until, user  # noqa: E402
-from tiny_model import ESPEAK  # noqa: E402
+from program import ESPEAK  # noqa: E402
 from tool_model import AFTER, ARGUMENTS, BEFORE_CALL, BROKEN, FUNCTION, TALK, make_tool_model  # noqa: E402
 
 TOOLS = [{"type": "function", "function": FUNCTION}]

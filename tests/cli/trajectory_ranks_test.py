@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from rank_processes import RankedCommand, check, children, some_words
-from tiny_model import PREDGEN
+from program import PREDGEN
 
 NUM_PIECES = 14
 

@@ -14,7 +14,8 @@ import termios
 import time
 from pathlib import Path
 
-from tiny_model import PREDGEN, WORDS, check, make_folder, run
+from program import PREDGEN, check, run
+from tiny_model import WORDS, make_folder
 
 SECONDS = 120
 

@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlparse
 
-from tiny_model import ESPEAK, PREDGEN, REPOSITORY, check, run
-from tiny_zonos import make_voice
+from program import ESPEAK, PREDGEN, REPOSITORY, check, run
+from tiny_model import make_voice
 
 DEMO = REPOSITORY / "checkpoints" / "demo"
 CONFIG = """

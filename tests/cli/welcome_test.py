@@ -2,12 +2,10 @@
 
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "model"))
-from reference_models import PREDGEN, check  # noqa: E402
+from program import PREDGEN, check
 
 
 def welcome(models):

@@ -25,7 +25,7 @@ from wyoming.tts import (Synthesize, SynthesizeChunk, SynthesizeStart, Synthesiz
                          SynthesizeStopped, SynthesizeVoice)
 
 from serving import PROMPTS, check, client, metric, server, user  # noqa: E402
-from tiny_model import ESPEAK  # noqa: E402
+from program import ESPEAK  # noqa: E402
 
 WYOMING = ["--wyoming-port", "0"]
 

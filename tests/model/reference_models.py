@@ -1,10 +1,12 @@
 """Small random models made by `transformers`, and `predgen` run on them."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+from program import PREDGEN, REPOSITORY, check  # noqa: E402, F401
 
 try:
     import torch
@@ -16,9 +18,6 @@ except ImportError as error:
     sys.exit(77)
 
 torch.set_num_threads(2)
-REPOSITORY = Path(__file__).resolve().parents[2]
-PREDGEN = os.environ.get("PREDGEN", str(REPOSITORY / "build" / "predgen"))
-ESPEAK = (Path(PREDGEN).parent / "predgen-espeak").exists()
 TOLERANCE = 1e-4  # of float32 logits
 FAMILIES = {"qwen2": Qwen2Config, "qwen3": Qwen3Config, "llama": LlamaConfig,
             "mistral": MistralConfig, "olmo2": Olmo2Config, "gemma3": Gemma3TextConfig,
@@ -140,10 +139,3 @@ def reference_greedy(model, rows, num_new):
         step = top.indices[:, :1]
         ids = torch.cat([ids, step], 1)
     return ids[:, rows.shape[1]:].tolist(), margin
-
-
-def check(condition, message):
-    if not condition:
-        print("FAILED:", message)
-        sys.exit(1)
-    print("ok:", message)
