@@ -75,6 +75,7 @@ constexpr Abbreviation kEnglish[] = {
     {"sec.", "section", kBeforeNumber},
     {"art.", "article", kBeforeNumber},
     {"ext.", "extension", kBeforeNumber},
+    {"apt.", "apartment", kBeforeNumber},
     {"est.", "established", kBeforeNumber},
     {"p.", "page", kBeforeNumber},
     {"pp.", "pages", kBeforeNumber},

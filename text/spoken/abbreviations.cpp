@@ -58,17 +58,51 @@ std::string spoken(std::span<const Abbreviation> abbreviations, const Regex& reg
   });
 }
 
-/// "168 Hamilton St.", "5 Oak Dr.": otherwise they are a saint and a doctor.
+/// "168 Hamilton St.", "on Market St. near", "350 N. Oak Dr": behind a name, unless another name
+/// follows. Otherwise they are a saint and a doctor.
 std::string spoken_streets(std::string_view text) {
   constexpr Abbreviation kStreets[] = {
-      {"St.", "Street"}, {"Dr.", "Drive"}, {"Rd.", "Road"}, {"Ln.", "Lane"}, {"Ct.", "Court"}};
-  static const Regex street(
-      speech_pattern(R"((?<![0-9.,])[0-9]+[a-z]*\s(\p{Lu}[\p{L}.]*\s){1,3}(St|Dr|Rd|Ln|Ct)\.)"));
-  return replace_each(street, text, [&](std::string_view match, std::string_view rest) {
-    const size_t begin = match.size() - 3;
-    const auto found = std::ranges::find(kStreets, match.substr(begin), &Abbreviation::written);
-    return with_end(std::string(match.substr(0, begin)).append(found->spoken), match, rest);
+      {"St", "Street"},      {"Dr", "Drive"},    {"Rd", "Road"},      {"Ln", "Lane"},
+      {"Ct", "Court"},       {"Pl", "Place"},    {"Sq", "Square"},    {"Ave", "Avenue"},
+      {"Blvd", "Boulevard"}, {"Hwy", "Highway"}, {"Pkwy", "Parkway"}, {"Ter", "Terrace"}};
+  constexpr Abbreviation kDirections[] = {
+      {"N", "North"},      {"S", "South"},      {"E", "East"},       {"W", "West"},
+      {"NE", "Northeast"}, {"NW", "Northwest"}, {"SE", "Southeast"}, {"SW", "Southwest"}};
+  static const std::string kind = "(St|Dr|Rd|Ln|Ct|Pl|Sq|Ave|Blvd|Hwy|Pkwy|Ter)";
+  static const std::string street_name = R"((\p{Lu}[\p{L}'\x{2019}.]*|[0-9]+(st|nd|rd|th))\s)";
+  static const Regex direction(speech_pattern(R"((?<=[0-9]\s)([NS][EW]?|[EW])\.?(?=\s()" +
+                                              street_name + "){1,3}" + kind + R"((?![\p{L}])))"));
+  // A house number stands in front.
+  static const Regex house(speech_pattern(R"((?<![0-9.,])[0-9]+[a-z]*\s()" + street_name +
+                                          "){1,3}" + kind + R"((\.|(?=[,;]|(?!.))))"));
+  // No name follows: small letters, figures, marks, the end, or a word that begins a sentence.
+  static const Regex behind_name(speech_pattern(
+      R"((?<![\p{L}\p{N}])(?!(I|Is|It|The|See|Call|Ask|Tell|Hi|Hello|Hey|Dear|Thanks|Yes|No|Is|And|But|As|Our|My|Your|His|Her|A|Mr|Mrs)\s))" +
+      street_name + R"((St|Dr|Rd|Ln|Ct|Pl|Sq|Ave|Blvd|Hwy|Pkwy)\.)" +
+      R"((?=\s+[\p{Ll}0-9(]|[,;:)!?"'\x{2019}\x{201d}]|\s*(?!.)|\s(The|Then|There|This|That|It|Its|Turn|Go|You|We|He|She|They|In|On|At|And|But|For|From|Next|Take|After|Please|Is|Are|If|When|Your|My|Our)\s))"));
+  static const Regex without_point(speech_pattern(
+      R"((?<![\p{L}\p{N}]))" + street_name +
+      R"((St|Dr|Rd|Ln|Ave|Blvd|Hwy|Pkwy)(?=\s+(\p{Ll}|[0-9(]|[NSEW]{1,2}(?![\p{L}]))|[,;:)!?]|(?!.)))"));
+  const auto spoken_kind = [&](std::string_view match, std::string_view rest) {
+    const size_t begin = match.find_last_of(" \t\n") + 1;
+    const std::string_view written = match.substr(begin);
+    const auto found =
+        std::ranges::find(kStreets, written.substr(0, written.find('.')), &Abbreviation::written);
+    const std::string words = std::string(match.substr(0, begin)).append(found->spoken);
+    // A capital behind the point begins a sentence: the pattern excludes names.
+    const bool ends = written.ends_with('.') && !rest.starts_with(" Apt") && rest.size() > 1 &&
+                      rest[0] == ' ' && std::isupper(static_cast<unsigned char>(rest[1])) != 0;
+    return ends ? words + "." : with_end(words, match, rest);
+  };
+  std::string result = replace_each(direction, text, [&](std::string_view match, auto) {
+    const auto found =
+        std::ranges::find(kDirections, match.substr(0, match.find('.')), &Abbreviation::written);
+    return std::string(found->spoken);
   });
+  for (const Regex* const regex : {&house, &behind_name, &without_point}) {
+    result = replace_each(*regex, result, spoken_kind);
+  }
+  return result;
 }
 
 /// U.S., J. K. Rowling.
@@ -96,7 +130,9 @@ std::string spoken_abbreviations(std::string_view text, std::string_view languag
   std::string result(text);
   const auto regex = regexes.find(language.substr(0, language.find('-')));
   if (regex != regexes.end()) {
-    if (regex->first == "en") result = spoken_streets(result);
+    static const TextRules generations(
+        {{R"((?<![\p{L}\p{N}])Gen\.(?=\s(X|Y|Z|Alpha|Beta)(?![\p{L}])))", "Gen"}});
+    if (regex->first == "en") result = generations.apply(spoken_streets(result));
     result = spoken(abbreviations_of(regex->first), regex->second, result);
   }
   return joined_initials(result);

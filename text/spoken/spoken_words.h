@@ -15,8 +15,8 @@ const SpokenSymbols& spoken_symbols(std::string_view language);
 
 /// Addresses become their names ("https://www.example.com/a?b" "example dot com"), file names and
 /// initials lose points that would sound like the end of a sentence, and the usual abbreviations of
-/// `language` become words (e.g. "for example"). In English also times (7:30 pm) and amounts at
-/// whose point a voice would pause ("$2.5 million", "€5"). Other numbers stay.
+/// `language` become words (e.g. "for example"). In English also figures (english_figures.h). Other
+/// numbers stay.
 std::string spoken_words(std::string_view text, std::string_view language);
 
 }  // namespace predgen

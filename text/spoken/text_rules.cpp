@@ -1,5 +1,9 @@
 #include "text/spoken/text_rules.h"
 
+#include <algorithm>
+
+#include "text/utf8.h"
+
 namespace predgen {
 
 Regex speech_pattern(std::string_view source) {
@@ -30,6 +34,20 @@ std::string replace_each(
     end = match.end;
   }
   return result.append(text, end);
+}
+
+bool begins_with(std::string_view text, size_t bytes, const Regex& pattern) {
+  text = text.substr(0, bytes);
+  Regex::Match match;
+  return pattern.find(text.substr(0, complete_utf8_length(text)), 0, match);
+}
+
+bool ends_with(std::string_view text, size_t bytes, const Regex& pattern) {
+  text = text.substr(text.size() - std::min(text.size(), bytes));
+  const auto continues = [](char c) { return (c & 0xC0) == 0x80; };
+  while (!text.empty() && continues(text[0])) text.remove_prefix(1);
+  Regex::Match match;
+  return pattern.find(text, 0, match);
 }
 
 }  // namespace predgen

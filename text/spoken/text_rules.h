@@ -38,4 +38,10 @@ std::string replace_each(
     const Regex& regex, std::string_view text,
     const std::function<std::string(std::string_view match, std::string_view rest)>& replace);
 
+/// Whether `pattern` matches in the first or last `bytes` of a well-formed `text`, cut between
+/// characters. "(?<!.)" and "(?!.)" then mean the ends of that part: a search that costs the same
+/// wherever it is made.
+bool begins_with(std::string_view text, size_t bytes, const Regex& pattern);
+bool ends_with(std::string_view text, size_t bytes, const Regex& pattern);
+
 }  // namespace predgen

@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(
              "Mail ann dot lee underscore 1 at mail dot example dot com."},
         Case{"mailto:ann@a.com", "ann at a dot com"},
         Case{"Open main.cpp now", "Open main dot cpp now"},
-        Case{"either and/or both, 24/7", "either and/or both, 24/7"}, Case{"10.5 km", "10.5 km"},
+        Case{"either and/or both, 24/7", "either and/or both, 24 7"}, Case{"10.5 km", "10.5 km"},
         Case{"I see.Then go", "I see. Then go"},
         // Abbreviations.
         Case{"Pets, e.g. cats, i.e. small ones", "Pets, for example cats, that is small ones"},
@@ -56,14 +56,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"At 7:30 pm", "At 7 30 pm"}, Case{"at 5:00 PM.", "at 5 PM."},
         Case{"at 5:00 p.m. sharp", "at 5 PM sharp"}, Case{"at 5:00.", "at 5 o'clock."},
         Case{"at 12:05", "at 12 oh 5"}, Case{"at 17:00", "at 17 hundred"},
-        Case{"at 5:00 and", "at 5 o'clock and"}, Case{"a 16:9 screen", "a 16:9 screen"},
+        Case{"at 5:00 and", "at 5 o'clock and"}, Case{"a 16:9 screen", "a 16 to 9 screen"},
         Case{"12:30:45", "12:30:45"}, Case{"at 25:00", "at 25:00"},
-        // Amounts; other numbers are the voice's own business.
+        // Amounts; other numbers are the voice's own business. english_pairs.tsv has more.
         Case{"$2.5 million, $3 billion", "2.5 million dollars, 3 billion dollars"},
-        Case{"$5 and $1.50", "$5 and $1.50"}, Case{"\u20ac5, \u20ac1", "5 euros, 1 euro"},
-        Case{"\u00a31.50.", "1 pound 50."}, Case{"\u20ac3.05", "3 euros 5"},
-        Case{"\u20ac2,000.00", "2,000 euros"}, Case{"\u00a31.505", "\u00a31.505"},
-        Case{"1,234 in 1999, 3.5%", "1,234 in 1999, 3.5%"},
+        Case{"$5 and $1.50", "5 dollars and 1 dollar 50"},
+        Case{"\u20ac5, \u20ac1", "5 euros, 1 euro"}, Case{"\u00a31.50.", "1 pound 50."},
+        Case{"\u20ac3.05", "3 euros 5"}, Case{"\u20ac2,000.00", "2,000 euros"},
+        Case{"\u00a31.505", "1.505 pounds"}, Case{"1,234 in 1999, 3.5%", "1,234 in 1999, 3.5%"},
         Case{"x^2 and 2^10", "x\u00b2 and 2 to the power of 10"},
         Case{"E.g. this", "For example this"}));
 
