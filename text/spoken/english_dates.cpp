@@ -32,8 +32,8 @@ std::vector<int> numbers_in(std::string_view text) {
 }
 
 bool is_day(int month, int day) {
-  constexpr int kLongest[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  return month >= 1 && month <= 12 && day >= 1 && day <= kLongest[month - 1];
+  constexpr int kMonthDays[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  return month >= 1 && month <= 12 && day >= 1 && day <= kMonthDays[month - 1];
 }
 
 std::string spoken_date(int year, int month, int day) {

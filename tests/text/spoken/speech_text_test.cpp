@@ -21,8 +21,10 @@ TEST(SpeakableText, DropsEmojiAndKeepsSignsThatAreRead) {
   EXPECT_EQ(speakable_text("Great! \U0001F600\U0001F44D\U0001F3FD"), "Great!");
   EXPECT_EQ(speakable_text("I \u2764\ufe0f it \U0001F469\u200d\U0001F4BB."), "I it.");
   EXPECT_EQ(speakable_text("\U0001F1E9\U0001F1EA Germany 5\ufe0f\u20e3"), "Germany 5");
+  EXPECT_EQ(speakable_text("Es sind 20\u00b0C, 5% \u00d7 2 = 10.", "de"),
+            "Es sind 20\u00b0C, 5% \u00d7 2 = 10.");
   EXPECT_EQ(speakable_text("It is 20\u00b0C, 5% \u00d7 2 = 10."),
-            "It is 20\u00b0C, 5% \u00d7 2 = 10.");
+            "It is 20 degrees Celsius, 5% times 2 equals 10.");
   EXPECT_EQ(speakable_text("Windows\u2122 and\u00a0more"), "Windows and more");
 }
 
