@@ -15,28 +15,10 @@ function send(event) {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(event));
 }
 
-function show(role, text) {
-  const item = document.createElement("li");
-  item.className = role;
-  item.textContent = text;
-  at("messages").append(item);
-  item.scrollIntoView({block: "nearest"});
-  return item;
-}
-
-// One line of parts [text, class].
-function fill(pane, parts) {
-  pane.replaceChildren(...parts.filter(([text]) => text).map(([text, kind]) => {
-    const span = document.createElement(kind === "mark" ? "mark" : "span");
-    span.textContent = text;
-    span.className = kind;
-    return span;
-  }));
-}
-
 function sendSettings() {
   const session = {type: "realtime", predgen: {
     speculation: at("speculation").checked, events: ["speculation", "sentence", "metrics"]}};
+  if (at("instructions").value.trim()) session.instructions = at("instructions").value;
   if (hasVoice) session.output_modalities = [at("sound").checked ? "audio" : "text"];
   send({type: "session.update", session});
 }
@@ -104,6 +86,7 @@ function interrupt() {
 function addText(delta) {
   answer ??= show("assistant", "");
   answer.append(delta);
+  keepInView(answer);
 }
 
 const milliseconds = (seconds) => seconds === null ? "–" : Math.round(seconds * 1000);
@@ -125,6 +108,12 @@ function showTurn({metrics, events}) {
 }
 
 function finish(response) {
+  at("draft").querySelector(".rejected")?.remove();
+  if (answer) {
+    const text = answer.textContent;
+    showMarkdown(answer);
+    offerCopy(answer, text);
+  }
   if (response.status === "failed") {
     show("error", response.status_details?.error?.message ?? "The answer failed.");
   } else if (answer && response.status !== "completed") {
@@ -190,6 +179,9 @@ const handlers = {
   },
 };
 
+// Until the tab is closed.
+const remember = (id) => sessionStorage.setItem(id, at(id).value);
+
 function setState(text, isLost = false) {
   at("state").textContent = text;
   at("state").classList.toggle("lost", isLost);
@@ -209,12 +201,22 @@ function connect() {
   };
   opened.onclose = ({code, reason}) => {
     if (socket !== opened) return;
-    setState(reason ? `over: ${reason}` : "no connection: an API key may be needed", true);
-    if (code === 1006) at("access").open = true;
+    setState(reason ? `over: ${reason}` : "no connection", true);
+    if (code === 1006) explainRefusal();
     answer = null;
     isAnswering = endsSpeech = false;
     closeMicrophone();
   };
+}
+
+// A browser does not tell why a WebSocket was refused; a plain request says it.
+async function explainRefusal() {
+  const key = at("key").value;
+  const answer = await fetch("/v1/models", {headers: key ? {Authorization: `Bearer ${key}`} : {}}).catch(() => null);
+  if (!answer || answer.ok) return;
+  const {error} = await answer.json();
+  setState(error.message, true);
+  at("access").open = answer.status === 401;
 }
 
 // A connection is a conversation: another one knows nothing of this one. The times of its turns stay.
@@ -304,7 +306,9 @@ at("stop").onclick = () => { interrupt(); at("stop").disabled = true; at("words"
 at("new").onclick = beginConversation;
 at("speculation").onchange = sendSettings;
 at("sound").onchange = () => { player.unlock(); sendSettings(); };
-at("key-form").onsubmit = (event) => { event.preventDefault(); connect(); };
+at("instructions").onchange = () => { remember("instructions"); sendSettings(); };
+at("key-form").onsubmit = (event) => { event.preventDefault(); remember("key"); connect(); };
+for (const id of ["instructions", "key"]) at(id).value = sessionStorage.getItem(id) ?? "";
 setUpSpeech();
 connect();
 watchLoad(() => socket?.readyState === WebSocket.OPEN, () => at("key").value);

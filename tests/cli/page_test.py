@@ -129,6 +129,33 @@ def check_browsers_recogniser(page):
     check(len(faults) == 2 and "allow it" in faults[0] and "No microphone" in faults[1], f"{faults}")
 
 
+def check_messages(page):
+    """A long answer leaves the form in sight and is followed, its code is code; why a key is refused is said."""
+    shown = page.driver.execute_async_script("""
+      const done = arguments[0];
+      const before = at("messages").childElementCount;
+      answer = show("assistant", "");
+      for (let line = 0; line < 200; ++line) addText(`line ${line}\n`);
+      const form = at("talk").getBoundingClientRect(), end = answer.getBoundingClientRect().bottom;
+      const inView = form.bottom <= innerHeight + 1 && end <= form.top + 1 && scrollY > 0;
+      answer.textContent = "So **do** this:\n```python\nprint(1)\n```\nwith `x`.";
+      finish({status: "completed"});
+      const last = at("messages").lastChild;
+      const html = Array.from(last.querySelectorAll("strong, pre, code"), (part) => part.textContent);
+      const copies = last.querySelectorAll("button.copy").length;
+      while (at("messages").childElementCount > before) at("messages").lastChild.remove();
+      const plainFetch = fetch;
+      window.fetch = async () => new Response('{"error": {"message": "wrong key"}}', {status: 401});
+      explainRefusal().then(() => {
+        window.fetch = plainFetch;
+        const state = at("state").textContent, isOpen = at("access").open;
+        setState("ready");
+        at("access").open = false;
+        done([inView, html, copies, state, isOpen]);
+      });""")
+    check(shown == [True, ["do", "print(1)\n", "x"], 1, "wrong key", True], f"messages: {shown}")
+
+
 def check_page(process, width, scheme):
     page = Page(process.url, width, scheme)
     try:
@@ -162,6 +189,8 @@ def check_page(process, width, scheme):
         rows = page.parts("#turns tbody tr")
         check(" off " in rows[0] and " on " in rows[1], f"both are compared: {rows}")
         page.screenshot(f"page_{width}_after.png")
+        check(not page.parts("#draft .rejected"), "what was rejected goes with the answer")
+        check_messages(page)
         check_new_conversation(page, *said)
         check_browsers_recogniser(page)
         check(not page.driver.execute_script("return document.documentElement.scrollWidth > innerWidth"),

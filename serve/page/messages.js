@@ -1,5 +1,30 @@
 "use strict";
 
+function show(role, text) {
+  const item = document.createElement("li");
+  item.className = role;
+  item.textContent = text;
+  document.getElementById("messages").append(item);
+  keepInView(item, Infinity);
+  return item;
+}
+
+// Scrolls if the form hides the end of a message, but not for somebody who reads further up.
+function keepInView(item, most = 300) {
+  const hidden = item.getBoundingClientRect().bottom - document.getElementById("talk").getBoundingClientRect().top;
+  if (hidden > 0 && hidden < most) scrollBy(0, hidden + 8);
+}
+
+// One line of parts [text, class].
+function fill(pane, parts) {
+  pane.replaceChildren(...parts.filter(([text]) => text).map(([text, kind]) => {
+    const span = document.createElement(kind === "mark" ? "mark" : "span");
+    span.textContent = text;
+    span.className = kind;
+    return span;
+  }));
+}
+
 // Code, bold words and headings of a whole answer; everything else stays the text that it is.
 function showMarkdown(item) {
   const nodes = [];
