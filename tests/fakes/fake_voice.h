@@ -21,13 +21,19 @@ class FakeVoice : public Voice {
   const std::vector<std::string>& names() const override { return names_; }
   std::string language(const std::string&) const override { return "en"; }
   AheadBuffer ahead_buffer() const override { return {}; }
-  std::unique_ptr<SpeechSynthesizer> synthesizer(const std::string& name) const override {
+  std::unique_ptr<SpeechSynthesizer> synthesizer(const std::string& name,
+                                                 double speed) const override {
+    asked_speed = speed;
     const std::string& wanted = name.empty() ? names_.front() : name;
     for (const std::string& known : names_) {
       if (known == wanted) return make_(known);
     }
     throw unknown_voice(name, names_);
   }
+
+  SpeedRange speeds() const override { return {0.5, 2}; }
+
+  mutable double asked_speed = 0;  // last
 
  private:
   const std::vector<std::string> names_;

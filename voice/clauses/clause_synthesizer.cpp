@@ -58,8 +58,9 @@ class ClauseSynthesizer::Sentence : public Synthesis {
   }
 
   void warn() const {
-    spdlog::warn("{} has no sounds for a part of \"{}\" in the language {}: it is left out",
-                 voice_.options_.user, shortened(text_), voice_.options_.language);
+    // Without the text: it is what somebody said or was told.
+    spdlog::warn("{} has no sounds for a part of a sentence in the language {}: it is left out",
+                 voice_.options_.user, voice_.options_.language);
   }
 
   ClauseSynthesizer& voice_;

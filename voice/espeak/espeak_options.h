@@ -9,6 +9,8 @@
 
 namespace predgen {
 
+constexpr int64_t kSlowestEspeak = 80, kFastestEspeak = 450;  // words per minute
+
 /// The embedded voice, and how it speaks.
 struct EspeakOptions {
   std::filesystem::path helper{};  // empty: predgen-espeak beside this program

@@ -31,7 +31,7 @@ std::vector<std::string> EspeakPhonemes::pronounce(const std::vector<std::string
       return pronounced;
     }
   }
-  throw Error("the espeak helper ends on the words {}", to_text(Json(words)));
+  throw Error("the espeak helper ends on a sentence of {} parts", words.size());
 }
 
 }  // namespace predgen

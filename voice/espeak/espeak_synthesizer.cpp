@@ -25,8 +25,9 @@ std::vector<float> to_float(std::string_view pcm16) {
 }
 
 EspeakOptions checked(const EspeakOptions& options) {
-  if (options.words_per_minute < 80 || options.words_per_minute > 450) {
-    throw UserError("espeak speaks 80 to 450 words a minute, not {}", options.words_per_minute);
+  if (options.words_per_minute < kSlowestEspeak || options.words_per_minute > kFastestEspeak) {
+    throw UserError("espeak speaks {} to {} words a minute, not {}", kSlowestEspeak, kFastestEspeak,
+                    options.words_per_minute);
   }
   if (options.pitch < 0 || options.pitch > 100) {
     throw UserError("espeak's pitch is 0 to 100, not {}", options.pitch);

@@ -1,6 +1,7 @@
 #include "voice/espeak/espeak_voice.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 #include "voice/espeak/espeak_synthesizer.h"
@@ -34,8 +35,18 @@ std::string EspeakVoice::language(const std::string& name) const {
   return name.empty() ? options_.voice : name;
 }
 
-std::unique_ptr<SpeechSynthesizer> EspeakVoice::synthesizer(const std::string& name) const {
+SpeedRange EspeakVoice::speeds() const {
+  const auto configured = static_cast<double>(options_.words_per_minute);
+  return {static_cast<double>(kSlowestEspeak) / configured,
+          static_cast<double>(kFastestEspeak) / configured};
+}
+
+std::unique_ptr<SpeechSynthesizer> EspeakVoice::synthesizer(const std::string& name,
+                                                            double speed) const {
   EspeakOptions options = options_;
+  options.words_per_minute =
+      std::clamp(std::llround(static_cast<double>(options.words_per_minute) * speed),
+                 static_cast<long long>(kSlowestEspeak), static_cast<long long>(kFastestEspeak));
   if (!name.empty()) options.voice = name;
   try {
     return std::make_unique<EspeakSynthesizer>(options);

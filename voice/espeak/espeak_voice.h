@@ -17,7 +17,9 @@ class EspeakVoice : public Voice {
   const std::vector<std::string>& names() const override { return names_; }
   std::string language(const std::string& name = {}) const override;
   AheadBuffer ahead_buffer() const override { return {}; }
-  std::unique_ptr<SpeechSynthesizer> synthesizer(const std::string& name = {}) const override;
+  SpeedRange speeds() const override;
+  std::unique_ptr<SpeechSynthesizer> synthesizer(const std::string& name = {},
+                                                 double speed = 1) const override;
 
  private:
   EspeakOptions options_;

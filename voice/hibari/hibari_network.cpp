@@ -46,7 +46,7 @@ class HibariPiece : public Synthesis {
 
 }  // namespace
 
-HibariNetwork::HibariNetwork(std::unique_ptr<const OnnxGraph> graph, HibariAlphabet alphabet,
+HibariNetwork::HibariNetwork(std::shared_ptr<const OnnxGraph> graph, HibariAlphabet alphabet,
                              const HibariSettings& settings)
     : graph_(std::move(graph)), alphabet_(std::move(alphabet)), settings_(settings) {
   check_graph(*graph_, {"ids", "speed"}, output_names(), "Hibari");
@@ -57,6 +57,12 @@ std::shared_ptr<const HibariNetwork> HibariNetwork::load(const std::filesystem::
   HibariAlphabet alphabet(folder / "vocab.json");
   return std::make_shared<const HibariNetwork>(
       std::make_unique<const OnnxSession>(folder / "hibari.onnx"), std::move(alphabet), settings);
+}
+
+std::shared_ptr<const HibariNetwork> HibariNetwork::at_speed(double factor) const {
+  HibariSettings settings = settings_;
+  settings.speed *= factor;
+  return std::make_shared<const HibariNetwork>(graph_, alphabet_, settings);
 }
 
 std::unique_ptr<Synthesis> HibariNetwork::speak(const std::string& phonemes) const {

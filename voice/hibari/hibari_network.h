@@ -13,6 +13,8 @@
 
 namespace predgen {
 
+constexpr double kSlowestHibari = 0.5, kFastestHibari = 2;
+
 struct HibariSettings {
   double speed = 1;   // of speech: 2 is twice as fast
   uint64_t seed = 0;  // of the noise in the sound, the same for every piece
@@ -23,7 +25,7 @@ struct HibariSettings {
 class HibariNetwork : public PhonemeNetwork {
  public:
   /// UserError if the graph is not Hibari's.
-  HibariNetwork(std::unique_ptr<const OnnxGraph> graph, HibariAlphabet alphabet,
+  HibariNetwork(std::shared_ptr<const OnnxGraph> graph, HibariAlphabet alphabet,
                 const HibariSettings& settings);
   /// From a folder that has hibari.onnx and vocab.json. UserError if one cannot be used.
   static std::shared_ptr<const HibariNetwork> load(const std::filesystem::path& folder,
@@ -33,12 +35,15 @@ class HibariNetwork : public PhonemeNetwork {
   int64_t longest_piece() const override { return 300; }
   std::unique_ptr<Synthesis> speak(const std::string& phonemes) const override;
 
+  /// The same weights, `factor` times as fast.
+  std::shared_ptr<const HibariNetwork> at_speed(double factor) const;
+  const HibariSettings& settings() const { return settings_; }
   const HibariAlphabet& alphabet() const { return alphabet_; }
   /// One pass, over ids of alphabet(). Error if the outputs do not have the shapes of Hibari's.
   HibariFrames frames(const std::vector<int64_t>& ids) const;
 
  private:
-  std::unique_ptr<const OnnxGraph> graph_;
+  std::shared_ptr<const OnnxGraph> graph_;
   HibariAlphabet alphabet_;
   HibariSettings settings_;
 };

@@ -30,12 +30,19 @@ HibariVoice::HibariVoice(std::shared_ptr<const HibariNetwork> network, const Hib
   try_out(*synthesizer(), "Ready.", "fetch the Hibari voice again");
 }
 
-std::unique_ptr<SpeechSynthesizer> HibariVoice::synthesizer(const std::string& name) const {
+SpeedRange HibariVoice::speeds() const {
+  const double configured = network_->settings().speed;
+  return {kSlowestHibari / configured, kFastestHibari / configured};
+}
+
+std::unique_ptr<SpeechSynthesizer> HibariVoice::synthesizer(const std::string& name,
+                                                            double speed) const {
   if (!name.empty() && name != names_.front()) throw unknown_voice(name, names_);
   return std::make_unique<ClauseSynthesizer>(
-      network_, ClauseOptions{.user = "the Hibari voice",
-                              .language = language(),
-                              .espeak_helper = options_.espeak_helper});
+      speed == 1 ? network_ : network_->at_speed(speed),
+      ClauseOptions{.user = "the Hibari voice",
+                    .language = language(),
+                    .espeak_helper = options_.espeak_helper});
 }
 
 }  // namespace predgen

@@ -22,7 +22,9 @@ class HibariVoice : public Voice {
   const std::vector<std::string>& names() const override { return names_; }  // "hibari"
   std::string language(const std::string& = {}) const override { return "en-us"; }
   AheadBuffer ahead_buffer() const override { return {}; }
-  std::unique_ptr<SpeechSynthesizer> synthesizer(const std::string& name = {}) const override;
+  SpeedRange speeds() const override;
+  std::unique_ptr<SpeechSynthesizer> synthesizer(const std::string& name = {},
+                                                 double speed = 1) const override;
 
  private:
   HibariOptions options_;

@@ -12,13 +12,13 @@ namespace {
 
 class PiperPiece : public Synthesis {
  public:
-  PiperPiece(const PiperModel& model, std::vector<int64_t> ids, int64_t speaker)
-      : model_(model), ids_(std::move(ids)), speaker_(speaker) {}
+  PiperPiece(const PiperModel& model, std::vector<int64_t> ids, int64_t speaker, double speed)
+      : model_(model), ids_(std::move(ids)), speaker_(speaker), speed_(speed) {}
 
   bool advance(std::vector<float>& samples) override {
     const c10::InferenceMode inference;
     if (ids_.empty()) return false;
-    const at::Tensor sound = model_.run(std::exchange(ids_, {}), speaker_);
+    const at::Tensor sound = model_.run(std::exchange(ids_, {}), speaker_, speed_);
     const float* const values = sound.const_data_ptr<float>();
     for (int64_t i = 0; i < sound.numel(); ++i) {
       samples.push_back(std::clamp(values[i], -1.0F, 1.0F));
@@ -30,6 +30,7 @@ class PiperPiece : public Synthesis {
   const PiperModel& model_;
   std::vector<int64_t> ids_;  // empty: already spoken
   int64_t speaker_;
+  double speed_;
 };
 
 bool takes_speaker(const OnnxGraph& graph) {
@@ -47,13 +48,13 @@ PiperModel::PiperModel(std::unique_ptr<const OnnxGraph> graph, PiperConfig confi
   }
 }
 
-at::Tensor PiperModel::run(const std::vector<int64_t>& ids, int64_t speaker) const {
+at::Tensor PiperModel::run(const std::vector<int64_t>& ids, int64_t speaker, double speed) const {
   const auto chosen = [](double set, double own) { return set < 0 ? own : set; };
   std::vector<OnnxInput> inputs{
       {"input", at::tensor(ids, at::kLong).unsqueeze(0)},
       {"input_lengths", at::tensor({static_cast<int64_t>(ids.size())}, at::kLong)},
       {"scales", at::tensor({chosen(settings_.noise_scale, config_.noise_scale),
-                             config_.length_scale / settings_.speed,
+                             config_.length_scale / (settings_.speed * speed),
                              chosen(settings_.noise_w, config_.noise_w)},
                             at::kFloat)}};
   if (takes_speaker(*graph_)) inputs.push_back({"sid", at::tensor({speaker}, at::kLong)});
@@ -63,7 +64,7 @@ at::Tensor PiperModel::run(const std::vector<int64_t>& ids, int64_t speaker) con
 std::unique_ptr<Synthesis> PiperNetwork::speak(const std::string& phonemes) const {
   std::vector<int64_t> ids = model_->config().phoneme_ids(phonemes);
   if (ids.empty()) return nullptr;
-  return std::make_unique<PiperPiece>(*model_, std::move(ids), speaker_);
+  return std::make_unique<PiperPiece>(*model_, std::move(ids), speaker_, speed_);
 }
 
 }  // namespace predgen

@@ -11,6 +11,8 @@
 
 namespace predgen {
 
+constexpr double kSlowestPiper = 0.25, kFastestPiper = 4;
+
 /// How a Piper voice speaks.
 struct PiperSettings {
   double speed = 1;  // 2 is twice as fast
@@ -27,8 +29,9 @@ class PiperModel {
              const PiperSettings& settings);
 
   const PiperConfig& config() const { return config_; }
-  /// Samples [N] for config().phoneme_ids(), spoken by a speaker of the config.
-  at::Tensor run(const std::vector<int64_t>& ids, int64_t speaker) const;
+  /// Samples [N] for config().phoneme_ids(), spoken by a speaker of the config,
+  /// `speed` times as fast as the settings say.
+  at::Tensor run(const std::vector<int64_t>& ids, int64_t speaker, double speed = 1) const;
 
  private:
   std::unique_ptr<const OnnxGraph> graph_;
@@ -39,8 +42,8 @@ class PiperModel {
 /// One speaker of a PiperModel. Each piece is one step.
 class PiperNetwork : public PhonemeNetwork {
  public:
-  PiperNetwork(std::shared_ptr<const PiperModel> model, int64_t speaker)
-      : model_(std::move(model)), speaker_(speaker) {}
+  PiperNetwork(std::shared_ptr<const PiperModel> model, int64_t speaker, double speed = 1)
+      : model_(std::move(model)), speaker_(speaker), speed_(speed) {}
 
   int sample_rate() const override { return static_cast<int>(model_->config().sample_rate); }
   int64_t longest_piece() const override { return 120; }
@@ -49,6 +52,7 @@ class PiperNetwork : public PhonemeNetwork {
  private:
   std::shared_ptr<const PiperModel> model_;
   int64_t speaker_;
+  double speed_;
 };
 
 }  // namespace predgen

@@ -50,7 +50,7 @@ PiperOptions read_piper_options(ConfigReader& reader) {
   PiperOptions options;
   reader.required("voice", options.voice);
   reader.optional("speaker", options.speaker);
-  reader.optional("speed", options.settings.speed, 0.25, 4.0);
+  reader.optional("speed", options.settings.speed, kSlowestPiper, kFastestPiper);
   reader.optional("noise_scale", options.settings.noise_scale, -1.0, 2.0);
   reader.optional("noise_w", options.settings.noise_w, -1.0, 2.0);
   return options;

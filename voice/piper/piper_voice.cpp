@@ -50,11 +50,17 @@ int64_t PiperVoice::speaker_id(const std::string& name) const {
   return 0;
 }
 
-std::unique_ptr<SpeechSynthesizer> PiperVoice::synthesizer(const std::string& name) const {
+SpeedRange PiperVoice::speeds() const {
+  const double configured = options_.settings.speed;
+  return {kSlowestPiper / configured, kFastestPiper / configured};
+}
+
+std::unique_ptr<SpeechSynthesizer> PiperVoice::synthesizer(const std::string& name,
+                                                           double speed) const {
   const std::string& wanted = name.empty() ? names_.front() : name;
   if (std::ranges::find(names_, wanted) == names_.end()) throw unknown_voice(wanted, names_);
   return std::make_unique<ClauseSynthesizer>(
-      std::make_shared<const PiperNetwork>(model_, speaker_id(wanted)),
+      std::make_shared<const PiperNetwork>(model_, speaker_id(wanted), speed),
       ClauseOptions{.user = "the Piper voice",
                     .language = language(),
                     .espeak_helper = options_.espeak_helper});

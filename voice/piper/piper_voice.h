@@ -24,7 +24,9 @@ class PiperVoice : public Voice {
   const std::vector<std::string>& names() const override { return names_; }
   std::string language(const std::string& = {}) const override { return model_->config().language; }
   AheadBuffer ahead_buffer() const override { return {}; }
-  std::unique_ptr<SpeechSynthesizer> synthesizer(const std::string& name = {}) const override;
+  SpeedRange speeds() const override;
+  std::unique_ptr<SpeechSynthesizer> synthesizer(const std::string& name = {},
+                                                 double speed = 1) const override;
 
  private:
   int64_t speaker_id(const std::string& name) const;

@@ -27,13 +27,6 @@ constexpr double kMaxFramesPerPhoneme = 17.0;
 constexpr int64_t kPreparedPositions = 1024;
 constexpr int64_t kMinFrameLimit = 172;  // 2 s
 constexpr int64_t kFirstSound = 28;      // of the symbols
-constexpr int64_t kMaxQuoted = 40;       // characters of a text in a message
-
-/// Shortened to fit on a line.
-std::string quoted(const std::string& text) {
-  const std::vector<std::string> pieces = speech_parts(text, kMaxQuoted);
-  return fmt::format("\"{}{}\"", pieces.front(), pieces.size() > 1 ? " ..." : "");
-}
 
 /// Half a cosine, from 0 at `position` 0 to 1 at `length`.
 float fade(int64_t position, int64_t length) {
@@ -69,8 +62,9 @@ std::optional<CodeGeneration> ZonosSynthesizer::generate(const std::string& part
   // After the marks, the symbols are letters and sounds.
   if (std::ranges::none_of(conditioning.phoneme_ids,
                            [](int64_t id) { return id >= kFirstSound; })) {
-    spdlog::warn("the Zonos voice has no sounds for {} in the language {}: it is left out",
-                 quoted(part), options.language);
+    spdlog::warn(
+        "the Zonos voice has no sounds for a part of a sentence in the language {}: it is left out",
+        options.language);
     return {};
   }
   CodeGenerationConfig config = options.generation;

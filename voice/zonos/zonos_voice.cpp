@@ -112,7 +112,8 @@ void ZonosVoice::try_out() const {
   }
 }
 
-std::unique_ptr<SpeechSynthesizer> ZonosVoice::synthesizer(const std::string& name) const {
+std::unique_ptr<SpeechSynthesizer> ZonosVoice::synthesizer(const std::string& name,
+                                                           double /*speed*/) const {
   if (!name.empty() && name != names_.front()) throw unknown_voice(name, names_);
   return std::make_unique<ZonosSynthesizer>(*this);
 }

@@ -23,7 +23,9 @@ class ZonosVoice : public Voice {
   const std::vector<std::string>& names() const override { return names_; }
   std::string language(const std::string& = {}) const override { return options_.language; }
   AheadBuffer ahead_buffer() const override { return options_.ahead_buffer(); }
-  std::unique_ptr<SpeechSynthesizer> synthesizer(const std::string& name = {}) const override;
+  SpeedRange speeds() const override { return {}; }
+  std::unique_ptr<SpeechSynthesizer> synthesizer(const std::string& name = {},
+                                                 double speed = 1) const override;
 
   const ZonosOptions& options() const { return options_; }
   const ZonosModel& model() const { return *model_; }

@@ -92,8 +92,9 @@ TEST_F(ClauseSynthesizerTest, APieceThatTheNetworkDoesNotKnowIsLeftOutWithAWarni
   testing::internal::CaptureStdout();
   const auto samples = speak(voice, "Yes. No. Perhaps.");
   EXPECT_THAT(testing::internal::GetCapturedStdout(),
-              testing::AllOf(HasSubstr("the voice of a test"), HasSubstr("Yes. No. Perhaps."),
-                             HasSubstr("left out")));
+              testing::AllOf(HasSubstr("the voice of a test"), HasSubstr("left out"),
+                             testing::Not(HasSubstr("Perhaps"))))
+      << "a log does not tell what was said";
   EXPECT_EQ(network->pieces.size(), 2U);
   EXPECT_EQ(samples.size(), 2 * (30 + kStep + 400));
 }

@@ -49,6 +49,15 @@ TEST_F(EspeakVoiceTest, EveryNameCanBeHad) {
   }
 }
 
+TEST_F(EspeakVoiceTest, SpeaksAsFastAsAClientWants) {
+  const EspeakVoice voice({.words_per_minute = 160});
+  EXPECT_DOUBLE_EQ(voice.speeds().slowest, 0.5);
+  const std::string text = "One two three four five six seven.";
+  const auto slow = speak(*voice.synthesizer("", 0.5), text).size();
+  const auto fast = speak(*voice.synthesizer("", 2), text).size();
+  EXPECT_GT(slow, 2 * fast);
+}
+
 TEST_F(EspeakVoiceTest, UnknownNamesAreRefusedWithTheList) {
   const EspeakVoice voice({});
   const std::vector<std::string>& names = voice.names();

@@ -40,6 +40,23 @@ TEST_F(HibariVoiceTest, SpeaksAmericanEnglishAtTwentyFourKilohertz) {
   expect_user_error([&] { voice.synthesizer("nobody"); }, {"'nobody'", "hibari"});
 }
 
+TEST_F(HibariVoiceTest, SpeaksAsFastAsAClientWantsWithinItsMeans) {
+  double asked = 0;
+  const FakeGraph graph = fake_hibari_graph();
+  const auto recording =
+      network(FakeGraph(graph.inputs(), graph.outputs(), [&](const std::vector<OnnxInput>& inputs) {
+        asked = inputs[1].values.item<float>();
+        return graph.run(inputs, {});
+      }));
+  const HibariVoice voice(recording->at_speed(0.8), {});
+  EXPECT_DOUBLE_EQ(voice.speeds().slowest, 0.625);
+  EXPECT_DOUBLE_EQ(voice.speeds().fastest, 2.5);
+  speak(*voice.synthesizer("hibari", 2), "Hello.");
+  EXPECT_FLOAT_EQ(static_cast<float>(asked), 1.6F) << "of what is configured";
+  speak(*voice.synthesizer(), "Hello.");
+  EXPECT_FLOAT_EQ(static_cast<float>(asked), 0.8F) << "others speak as before";
+}
+
 TEST_F(HibariVoiceTest, ConversationsShareItAndSpeakAsIfAlone) {
   expect_to_speak_as_if_alone(HibariVoice(network(fake_hibari_graph()), {}));
 }

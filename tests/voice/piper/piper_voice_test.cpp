@@ -59,6 +59,9 @@ TEST_F(PiperVoiceTest, SpeaksAsItsConfigurationSays) {
   ASSERT_EQ(given.size(), 3U);
   EXPECT_EQ(given[1].values.item<int64_t>(), given[0].values.numel());
   EXPECT_TRUE(at::allclose(given[2].values, at::tensor({0.667F, 1.0F, 0.8F})));
+  speak(*voice.synthesizer("joe", 1.25), "Hello.");
+  EXPECT_TRUE(at::allclose(given[2].values, at::tensor({0.667F, 0.8F, 0.8F})));
+  EXPECT_EQ(voice.speeds().fastest, 4);
   expect_user_error([&] { voice.synthesizer("nobody"); }, {"'nobody'", "joe"});
 }
 
