@@ -1,0 +1,87 @@
+#include "runtime/listen/transcribe.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/speech/sound_encoder.h"
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/recogniser_desk.h"
+
+namespace predgen {
+namespace {
+
+std::string seconds_of_silence(int seconds) {
+  SoundEncoder encoder(SoundFormat::kWav, kRecogniserRate);
+  return encoder.encode(std::vector<float>(static_cast<size_t>(seconds) * kRecogniserRate));
+}
+
+struct Desk : RecogniserDesk {
+  /// `answer` is what is heard when the sound has ended.
+  explicit Desk(std::function<void(Desk& desk)> answer) {
+    on_finish = [this, answer = std::move(answer)] { answer(*this); };
+  }
+  Transcription hear(
+      int seconds, const std::function<bool()>& goes_on = [] { return true; }) {
+    const std::string bytes = seconds_of_silence(seconds);
+    SoundInMemory sound(bytes);
+    return transcribe(
+        sound, make, [&](const HeardPart& part) { told.push_back(part.text); }, goes_on);
+  }
+  std::vector<std::string> told;
+};
+
+HeardVoice voice(int64_t since, int64_t until) {
+  return {.since = since * kRecogniserRate, .until = until * kRecogniserRate};
+}
+
+TEST(Transcribe, PartsHaveTheirWordsAndTimes) {
+  Desk desk([](Desk& at) {
+    at.hear_voice("hello", voice(1, 2));
+    at.hear_voice("hello there", voice(1, 3), /*is_over=*/true);
+    at.handler->on_segment(0, {.text = "bye", .number = 1, .is_over = true, .voice = voice(5, 6)});
+    at.end();
+  });
+  const Transcription heard = desk.hear(7);
+  EXPECT_EQ(heard.text(), "hello there bye");
+  EXPECT_DOUBLE_EQ(heard.seconds, 7);
+  ASSERT_EQ(heard.parts.size(), 2U);
+  EXPECT_DOUBLE_EQ(heard.parts[0].begin, 1);
+  EXPECT_DOUBLE_EQ(heard.parts[0].end, 3);
+  EXPECT_DOUBLE_EQ(heard.parts[1].begin, 5);
+  EXPECT_DOUBLE_EQ(heard.parts[1].end, 6);
+  EXPECT_EQ(desk.told, (std::vector<std::string>{"hello there", "bye"}));
+  EXPECT_EQ(desk.samples.size(), 7U * kRecogniserRate);
+}
+
+TEST(Transcribe, ARecogniserThatTellsNoVoiceIsUnderstood) {
+  Desk desk([](Desk& at) {
+    at.hear("one", false, 0);
+    at.hear("two", false, 1);  // which ends the one before
+    at.end();
+  });
+  const Transcription heard = desk.hear(3);
+  EXPECT_EQ(heard.text(), "one two");
+  EXPECT_DOUBLE_EQ(heard.parts.back().end, 3);
+}
+
+TEST(Transcribe, SilenceIsNoText) {
+  Desk desk([](Desk& at) { at.end(); });
+  EXPECT_EQ(desk.hear(2).text(), "");
+  EXPECT_TRUE(desk.told.empty());
+}
+
+TEST(Transcribe, AFailureOfTheRecogniserIsTold) {
+  Desk desk([](Desk& at) { at.handler->on_failure("has gone away"); });
+  EXPECT_THROW(desk.hear(2), RecogniserError);
+}
+
+TEST(Transcribe, NobodyWaitsForARecogniserThatNobodyListensTo) {
+  Desk never([](Desk&) {});
+  int looks = 0;
+  EXPECT_EQ(never.hear(2, [&] { return ++looks < 5; }).text(), "");
+  Desk full([](Desk&) {});
+  full.is_full = true;
+  EXPECT_EQ(full.hear(2, [&] { return full.samples.empty() && ++looks < 10; }).text(), "");
+}
+
+}  // namespace
+}  // namespace predgen
