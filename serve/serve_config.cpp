@@ -28,6 +28,7 @@ void read_limits(ConfigReader limits, HttpLimits& into) {
   limits.optional<int64_t>("connections_per_address", into.connections_per_address, 0, 4096);
   limits.optional<int64_t>("header_bytes", into.header_bytes, 256, 1 << 20);
   limits.optional<int64_t>("body_bytes", into.body_bytes, 256, 1 << 30);
+  limits.optional<int64_t>("upload_bytes", into.upload_bytes, 256, 1 << 30);
   limits.optional<double>("header_seconds", into.header_seconds, 0.01, 86400);
   limits.optional<double>("idle_seconds", into.idle_seconds, 0.01, 86400);
   limits.optional<double>("body_seconds", into.body_seconds, 0.01, 86400);
@@ -66,6 +67,7 @@ void read_realtime(ConfigReader realtime, RealtimeConfig& into) {
   realtime.choice("preset", into.preset, as_choices(names));
   realtime.optional("system_prompt", into.system_prompt);
   realtime.optional("recogniser", into.recogniser);
+  realtime.optional("language", into.language);
   read_waits(realtime, into.waits);
   realtime.optional("drafts_yield", into.drafts_yield);
   realtime.optional<int64_t>("turn_draft_tokens", into.turn_draft_tokens, 0, kAny);
@@ -89,6 +91,30 @@ bool is_local(const std::string& host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
+void check_host(const std::string& host) {
+  if (!host.empty() && host.find_first_of(":/* ") == std::string::npos) return;
+  throw UserError("--allowed-host {}: must be a name alone, such as pi.example.org", host);
+}
+
+void check_origin(const std::string& origin, bool has_keys) {
+  if (origin == "*" || origin == "null") {
+    if (has_keys) return;
+    throw UserError(
+        "--allowed-origin {}: any web page could ask without a key: give its origin, "
+        "such as http://localhost:3000, or api_keys_sha256",
+        origin);
+  }
+  const size_t host = origin.find("://");
+  const bool is_origin = host != std::string::npos && host > 0 && origin.size() > host + 3 &&
+                         origin.find('/', host + 3) >= origin.size() - 1 &&
+                         origin.find_first_of("* ,") == std::string::npos;
+  if (is_origin) return;
+  throw UserError(
+      "--allowed-origin {}: must be the beginning of a page's address, such as "
+      "http://localhost:3000",
+      origin);
+}
+
 }  // namespace
 
 ServeConfig read_serve_config(const std::filesystem::path& file,
@@ -104,6 +130,8 @@ ServeConfig read_serve_config(const std::filesystem::path& file,
     reader.problem("api_keys_sha256",
                    "must be SHA-256 sums of keys, 64 digits of 0-9a-f, as sha256sum prints them");
   }
+  reader.optional("allowed_hosts", config.allowed_hosts);
+  reader.optional("allowed_origins", config.allowed_origins);
   reader.optional<int64_t>("max_sessions", config.max_sessions, 1, 1024);
   reader.optional<int64_t>("kept_conversations", config.kept_conversations, 0, 4096);
   reader.optional<int64_t>("max_context", config.max_context, 1, kAny);
@@ -119,6 +147,10 @@ ServeConfig read_serve_config(const std::filesystem::path& file,
 }
 
 void check_access(const ServeConfig& config, bool insecure_without_key) {
+  for (const std::string& host : config.allowed_hosts) check_host(host);
+  for (const std::string& origin : config.allowed_origins) {
+    check_origin(origin, !config.api_keys_sha256.empty());
+  }
   if (!insecure_without_key && !is_local(config.host) && config.api_keys_sha256.empty()) {
     throw UserError(
         "host {}: other machines could ask without a key: give api_keys_sha256 (printf %s KEY | "

@@ -19,11 +19,12 @@ struct HttpLimits {
   int64_t connections_per_address = 0;  // 0: share_of_address()
   int64_t header_bytes = 16 << 10;
   int64_t body_bytes = 1 << 20;
-  double header_seconds = 5;  // until the header of a connection's first request
-  double idle_seconds = 60;   // until that of a later one
-  double body_seconds = 20;   // until the rest of the request
-  double send_seconds = 20;   // until a client has taken what is sent to it
-  double grace_seconds = 20;  // for answers in progress at a stop
+  int64_t upload_bytes = 25 << 20;  // of one that uploads a file
+  double header_seconds = 5;        // until the header of a connection's first request
+  double idle_seconds = 60;         // until that of a later one
+  double body_seconds = 20;         // until the rest of the request
+  double send_seconds = 20;         // until a client has taken what is sent to it
+  double grace_seconds = 20;        // for answers in progress at a stop
   // Of a WebSocket:
   int64_t message_bytes = 256 << 10;  // from the client
   int64_t queue_bytes = 16 << 20;     // for the client, not read yet
@@ -42,7 +43,8 @@ struct RealtimeConfig {
   int64_t top_k = 3;
   std::string preset = "default";
   std::string system_prompt = "auto";  // for clients that give no instructions
-  std::string recogniser{};            // of recognisers_named(); empty: sound is refused
+  std::string recogniser = "auto";     // of recognisers_named(), none, or auto: base if it is there
+  std::string language = "en";         // that it hears, if it has several
   EndWaits waits{};                    // RealtimeOffer
   bool drafts_yield = true;            // to answers of others (Engine::yield_speculation)
   int64_t turn_draft_tokens = 0;       // TurnConfig
@@ -63,7 +65,9 @@ struct ServeConfig {
   int64_t port = 8080;             // 0: a free one
   std::string model_name{};        // what clients ask for; empty: the model folder's name
   std::vector<std::string> api_keys_sha256{};
-  int64_t max_sessions = 16;  // answers at a time
+  std::vector<std::string> allowed_hosts{};    // names for this machine, where there are no keys
+  std::vector<std::string> allowed_origins{};  // of web pages served elsewhere that may ask
+  int64_t max_sessions = 16;                   // answers at a time
   int64_t kept_conversations = 16;
   int64_t max_context = 8192;    // tokens of prompt and answer; the model may have fewer positions
   int64_t max_new_tokens = 512;  // of a chat answer without a limit of its own
@@ -79,8 +83,9 @@ struct ServeConfig {
 ServeConfig read_serve_config(const std::filesystem::path& file,
                               const std::vector<std::string>& overrides);
 
-/// UserError if other machines could connect without a key, unless that is wanted. Wyoming has no
-/// keys, and its own setting; `insecure_without_key` is the one for HTTP.
+/// UserError if other machines, or any web page, could ask without a key, unless that is wanted,
+/// and for allowed hosts or origins that are none. Wyoming has no keys, and its own setting;
+/// `insecure_without_key` is the one for HTTP.
 void check_access(const ServeConfig& config, bool insecure_without_key);
 
 }  // namespace predgen::serve

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -23,8 +24,11 @@ struct HttpRequest {
   std::string query{}, host{};  // what comes after the path's ?; a header
   bool is_late = false;         // its connection began after the server began to stop
   bool wants_web_socket = false;
-  std::string protocols{};  // WebSocket subprotocols that the client offers
-  std::string peer{};       // the client's address
+  std::string protocols{};               // WebSocket subprotocols that the client offers
+  std::string peer{};                    // the client's address
+  std::string content_type{};            // a header
+  std::string wanted_headers{};          // Access-Control-Request-Headers, of a browser's question
+  std::shared_ptr<const void> upload{};  // BeginUpload's; null: it was not asked
 };
 
 struct HttpAnswer {
@@ -42,13 +46,15 @@ class HttpReply {
 
   /// Whether the client is gone. Does not block. Any thread.
   virtual bool is_gone() const = 0;
-  /// If the client is gone, sending does nothing.
+  /// A header of whatever is sent; call it before.
+  virtual void add_header(const std::string& name, const std::string& value) = 0;
+  /// If the client is gone, sending does nothing. The answer to a HEAD has no body.
   virtual void send(const HttpAnswer& answer) = 0;
-  /// The first one begins a stream of server-sent events.
-  virtual void send_event(std::string_view data) = 0;
+  /// The first one begins a stream of server-sent events. `type`: the event's; empty: none.
+  virtual void send_event(std::string_view data, std::string_view type = {}) = 0;
   /// Sends an event without blocking. False: the client has not taken all of it yet; flush() waits
   /// for that.
-  virtual bool offer_event(std::string_view data) = 0;
+  virtual bool offer_event(std::string_view data, std::string_view type = {}) = 0;
   virtual void flush() = 0;
   /// Sends a part of an answer of another type.
   virtual void send_part(const std::string& type, std::string_view data) = 0;
@@ -61,5 +67,10 @@ class HttpReply {
 /// several threads.
 using HttpHandler =
     std::function<void(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop)>;
+
+/// Asked about the head of a request with a form (multipart/form-data), before its body is read,
+/// which may then be as large as HttpLimits::upload_bytes. The request holds what is returned;
+/// null: there is no upload at its path. ApiError: it is refused at once.
+using BeginUpload = std::function<std::shared_ptr<const void>(const HttpRequest& head)>;
 
 }  // namespace predgen::serve

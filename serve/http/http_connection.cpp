@@ -8,14 +8,15 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http.hpp>
-#include <boost/beast/websocket/rfc6455.hpp>
 #include <cerrno>
 #include <chrono>
 #include <sstream>
 #include <utility>
 
 #include "core/clock.h"
+#include "serve/http/multipart.h"
 #include "serve/http/peer.h"
+#include "serve/http/request_head.h"
 #include "serve/http/web_socket_connection.h"
 
 namespace predgen::serve {
@@ -35,10 +36,11 @@ constexpr double kLateSeconds = 1;
 std::string text_of(beast::string_view text) { return {text.data(), text.size()}; }
 
 /// What is wrong with a request; nullopt: the connection is over, so there is nobody to tell.
-std::optional<ApiError> fault(const beast::error_code& error, const HttpLimits& limits) {
+std::optional<ApiError> fault(const beast::error_code& error, const HttpLimits& limits,
+                              int64_t most_of_body) {
   if (error == http::error::body_limit) {
     return ApiError({.status = 413, .code = "body_too_large"},
-                    fmt::format("a request may have {} bytes", limits.body_bytes));
+                    fmt::format("a request may have {} bytes", most_of_body));
   }
   if (error == http::error::header_limit) {
     return ApiError({.status = 431, .code = "header_too_large"},
@@ -52,8 +54,9 @@ std::optional<ApiError> fault(const beast::error_code& error, const HttpLimits& 
 
 }  // namespace
 
-HttpConnection::HttpConnection(const HttpLimits& limits, const HttpHandler& handler)
-    : limits_(limits), handler_(handler) {}
+HttpConnection::HttpConnection(const HttpLimits& limits, const HttpHandler& handler,
+                               const BeginUpload& begin_upload)
+    : limits_(limits), handler_(handler), begin_upload_(begin_upload) {}
 
 template <class Start>
 beast::error_code HttpConnection::finish(double seconds, const Start& start) {
@@ -89,10 +92,23 @@ void HttpConnection::serve(const std::stop_token& drain, const std::stop_token& 
 
 beast::error_code HttpConnection::read_header(Parser& parser, double seconds) {
   parser.header_limit(static_cast<uint32_t>(limits_.header_bytes));
-  parser.body_limit(static_cast<uint64_t>(limits_.body_bytes));
+  parser.body_limit(boost::none);  // its head decides
   return finish(seconds, [&](const auto& handler) {
     http::async_read_header(stream_, buffer_, parser, handler);
   });
+}
+
+HttpRequest HttpConnection::head_of(const HttpMessage& message) {
+  HttpRequest head = request_head(message);
+  head.is_late = is_late_;
+  head.peer = peer_of(socket());
+  return head;
+}
+
+int64_t HttpConnection::most_of_body(const HttpRequest& head,
+                                     std::shared_ptr<const void>& upload) const {
+  if (begin_upload_ && is_form(head.content_type)) upload = begin_upload_(head);
+  return upload ? limits_.upload_bytes : limits_.body_bytes;
 }
 
 std::optional<HttpRequest> HttpConnection::read() {
@@ -104,8 +120,22 @@ std::optional<HttpRequest> HttpConnection::read() {
       read_header(parser, is_late_ ? std::min(patience, kLateSeconds) : patience);
   is_idle_ = false;
   version_ = 11;
-  keeps_alive_ = has_parts_ = has_events_ = false;
+  keeps_alive_ = has_parts_ = has_events_ = is_head_ = false;
   unsent_.clear();
+  headers_.clear();
+  std::shared_ptr<const void> upload;
+  int64_t most = limits_.body_bytes;
+  if (!error) {
+    try {
+      most = most_of_body(head_of(parser.get()), upload);
+    } catch (const ApiError& refusal) {
+      refuse_rest(refusal);
+      return std::nullopt;
+    }
+    parser.body_limit(static_cast<uint64_t>(most));
+    const auto length = parser.content_length();
+    if (length && *length > static_cast<uint64_t>(most)) error = http::error::body_limit;
+  }
   if (!error && beast::iequals(parser.get()[http::field::expect], "100-continue")) {
     http::response<http::empty_body> go_on(http::status::continue_, 11);
     error = finish(limits_.send_seconds,
@@ -117,25 +147,16 @@ std::optional<HttpRequest> HttpConnection::read() {
     });
   }
   if (error) {
-    if (const auto told = fault(error, limits_)) refuse_rest(*told);
+    if (const auto told = fault(error, limits_, most)) refuse_rest(*told);
     return std::nullopt;
   }
   auto request = parser.release();
   version_ = request.version();
-  keeps_alive_ = request.keep_alive() && request.method() != http::verb::head;
-  const std::string target = text_of(request.target());
-  const size_t path_end = std::min(target.find('?'), target.size());
-  HttpRequest asked{.method = text_of(request.method_string()),
-                    .path = target.substr(0, path_end),
-                    .authorization = text_of(request[http::field::authorization]),
-                    .origin = text_of(request[http::field::origin]),
-                    .body = std::move(request.body()),
-                    .query = target.substr(std::min(path_end + 1, target.size())),
-                    .host = text_of(request[http::field::host]),
-                    .is_late = is_late_,
-                    .wants_web_socket = beast::websocket::is_upgrade(request),
-                    .protocols = text_of(request[http::field::sec_websocket_protocol]),
-                    .peer = peer_of(socket())};
+  is_head_ = request.method() == http::verb::head;
+  keeps_alive_ = request.keep_alive() && !is_head_;
+  HttpRequest asked = head_of(request);
+  asked.body = std::move(request.body());
+  asked.upload = std::move(upload);
   if (asked.wants_web_socket) upgrade_ = std::move(request);
   return asked;
 }
@@ -151,7 +172,7 @@ void HttpConnection::refuse_one_more(const std::stop_token& stop) {
                                    [this] { asio::post(context_, [this] { stream_.close(); }); });
   Parser parser;  // a client that sends nothing is cut off
   if (const beast::error_code error = read_header(parser, kLateSeconds)) {
-    if (const auto told = fault(error, limits_)) refuse_rest(*told);
+    if (const auto told = fault(error, limits_, limits_.body_bytes)) refuse_rest(*told);
     return;
   }
   const auto& request = parser.get();
@@ -205,14 +226,20 @@ bool HttpConnection::is_gone() const {
   return false;
 }
 
+void HttpConnection::add_header(const std::string& name, const std::string& value) {
+  headers_.emplace_back(name, value);
+}
+
 void HttpConnection::send(const HttpAnswer& answer) {
   if (is_lost_) return;
   http::response<http::string_body> response(http::int_to_status(answer.status), version_);
   response.set(http::field::content_type, answer.type);
+  for (const auto& [name, value] : headers_) response.set(name, value);
   for (const auto& [name, value] : answer.headers) response.set(name, value);
   response.body() = answer.body;
   response.keep_alive(goes_on());
   response.prepare_payload();
+  if (is_head_) response.body().clear();  // the length stays
   is_lost_ = finish(limits_.send_seconds, [&](const auto& handler) {
                http::async_write(stream_, response, handler);
              }).failed();
@@ -224,6 +251,7 @@ std::string HttpConnection::begin_parts(const std::string& type) {
   http::response<http::empty_body> response(http::status::ok, version_);
   response.set(http::field::content_type, type);
   response.set(http::field::cache_control, "no-cache");
+  for (const auto& [name, value] : headers_) response.set(name, value);
   response.keep_alive(goes_on());
   response.chunked(version_ >= 11);
   std::ostringstream header;
@@ -231,13 +259,14 @@ std::string HttpConnection::begin_parts(const std::string& type) {
   return header.str();
 }
 
-void HttpConnection::send_event(std::string_view data) {
-  if (!offer_event(data)) flush();
+void HttpConnection::send_event(std::string_view data, std::string_view type) {
+  if (!offer_event(data, type)) flush();
 }
 
-bool HttpConnection::offer_event(std::string_view data) {
+bool HttpConnection::offer_event(std::string_view data, std::string_view type) {
   has_events_ = true;
-  return offer_part("text/event-stream", fmt::format("data: {}\n\n", data));
+  const std::string head = type.empty() ? "" : fmt::format("event: {}\n", type);
+  return offer_part("text/event-stream", fmt::format("{}data: {}\n\n", head, data));
 }
 
 void HttpConnection::send_part(const std::string& type, std::string_view data) {

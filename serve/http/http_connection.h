@@ -13,6 +13,7 @@
 
 #include "serve/api_error.h"
 #include "serve/http/http.h"
+#include "serve/http/request_head.h"
 #include "serve/http/tcp_server.h"
 #include "serve/serve_config.h"
 
@@ -21,8 +22,9 @@ namespace predgen::serve {
 /// A client's connection, used by one thread. Every wait has a limit.
 class HttpConnection : public TcpConnection, public HttpReply {
  public:
-  /// Borrows both.
-  HttpConnection(const HttpLimits& limits, const HttpHandler& handler);
+  /// Borrows all.
+  HttpConnection(const HttpLimits& limits, const HttpHandler& handler,
+                 const BeginUpload& begin_upload);
 
   boost::asio::ip::tcp::socket& socket() override { return stream_.socket(); }
 
@@ -33,15 +35,21 @@ class HttpConnection : public TcpConnection, public HttpReply {
   void refuse_one_more(const std::stop_token& stop) override;
 
   bool is_gone() const override;
+  void add_header(const std::string& name, const std::string& value) override;
   void send(const HttpAnswer& answer) override;
-  void send_event(std::string_view data) override;
-  bool offer_event(std::string_view data) override;
+  void send_event(std::string_view data, std::string_view type) override;
+  bool offer_event(std::string_view data, std::string_view type) override;
   void flush() override;
   void send_part(const std::string& type, std::string_view data) override;
   void open_web_socket(WebSocketHandler& handler, const std::string& protocol) override;
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  /// What a message's head says.
+  HttpRequest head_of(const HttpMessage& message);
+  /// The most bytes that the body after this head may have; `upload` is begun for a form. ApiError:
+  /// it is refused.
+  int64_t most_of_body(const HttpRequest& head, std::shared_ptr<const void>& upload) const;
   /// Reads a header within `seconds`.
   boost::beast::error_code read_header(Parser& parser, double seconds);
   /// nullopt: there will be no more.
@@ -68,6 +76,7 @@ class HttpConnection : public TcpConnection, public HttpReply {
 
   const HttpLimits& limits_;
   const HttpHandler& handler_;
+  const BeginUpload& begin_upload_;
   boost::asio::io_context context_{1};
   boost::beast::tcp_stream stream_{context_};
   boost::beast::flat_buffer buffer_;
@@ -77,9 +86,11 @@ class HttpConnection : public TcpConnection, public HttpReply {
   bool is_idle_ = false;                              // waits for a request
   mutable std::atomic<bool> is_half_closed_ = false;  // the client sends no more, but may read on
   // Of the request under way:
-  boost::beast::http::request<boost::beast::http::string_body> upgrade_;  // if it wants a WebSocket
+  HttpMessage upgrade_;  // if it wants a WebSocket
   unsigned version_ = 11;
   bool keeps_alive_ = false;
+  bool is_head_ = false;
+  std::vector<std::pair<std::string, std::string>> headers_;  // that were added
   bool has_parts_ = false;
   bool has_events_ = false;  // the parts are server-sent events
   std::string unsent_;       // part of what was offered

@@ -14,7 +14,8 @@ namespace predgen::serve {
 class HttpServer {
  public:
   /// Listens from now on. UserError if `host` is no address of this machine, or the port is taken.
-  HttpServer(const std::string& host, int port, const HttpLimits& limits, HttpHandler handler);
+  HttpServer(const std::string& host, int port, const HttpLimits& limits, HttpHandler handler,
+             BeginUpload begin_upload = {});
 
   /// The port that it listens at, even if 0 was asked for.
   int port() const { return server_.port(); }
@@ -25,7 +26,8 @@ class HttpServer {
  private:
   const HttpLimits limits_;
   const HttpHandler handler_;
-  TcpServer server_;  // last: its connections use both
+  const BeginUpload begin_upload_;
+  TcpServer server_;  // last: its connections use them
 };
 
 }  // namespace predgen::serve

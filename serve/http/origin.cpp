@@ -1,31 +1,48 @@
 #include "serve/http/origin.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/ip/address.hpp>
 #include <cctype>
-#include <string>
 
 namespace predgen::serve {
+namespace {
+
+/// Nobody can register a name under these: RFC 6761, RFC 6762, RFC 8375, and ICANN's reservation of
+/// .internal; .lan is what many routers use, and is not delegated.
+constexpr std::array<std::string_view, 5> kPrivateDomains{".localhost", ".local", ".home.arpa",
+                                                          ".internal", ".lan"};
+
+}  // namespace
+
+bool is_same_name(std::string_view one, std::string_view other) {
+  return std::ranges::equal(one, other, [](unsigned char a, unsigned char b) {
+    return std::tolower(a) == std::tolower(b);
+  });
+}
 
 bool is_same_origin(std::string_view origin, std::string_view host) {
   const size_t scheme = origin.find("://");
   if (scheme == std::string_view::npos || host.empty()) return false;
   const std::string_view name = origin.substr(0, scheme);
   if (name != "http" && name != "https") return false;
-  return std::ranges::equal(origin.substr(scheme + 3), host, [](unsigned char a, unsigned char b) {
-    return std::tolower(a) == std::tolower(b);
-  });
+  return is_same_name(origin.substr(scheme + 3), host);
+}
+
+std::string host_name(std::string_view host) {
+  if (host.starts_with('[')) return std::string(host.substr(1, host.find(']') - 1));
+  return std::string(host.substr(0, host.find(':')));
 }
 
 bool is_own_host(std::string_view host) {
-  if (host.starts_with('[')) {
-    host = host.substr(1, host.find(']') - 1);
-  } else {
-    host = host.substr(0, host.find(':'));
-  }
+  const std::string name = host_name(host);
   boost::system::error_code error;
-  boost::asio::ip::make_address(std::string(host), error);
-  return !error || host.find('.') == std::string_view::npos;
+  boost::asio::ip::make_address(name, error);
+  if (!error || name.find('.') == std::string::npos) return true;
+  return std::ranges::any_of(kPrivateDomains, [&](std::string_view domain) {
+    return name.size() > domain.size() &&
+           is_same_name(std::string_view(name).substr(name.size() - domain.size()), domain);
+  });
 }
 
 }  // namespace predgen::serve

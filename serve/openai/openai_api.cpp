@@ -10,8 +10,9 @@
 #include "core/text.h"
 #include "core/version.h"
 #include "serve/api_error.h"
-#include "serve/http/origin.h"
+#include "serve/http/url.h"
 #include "serve/openai/completion_json.h"
+#include "serve/openai/model_name.h"
 #include "serve/page/page_file.h"
 
 namespace predgen::serve {
@@ -19,15 +20,18 @@ namespace {
 
 constexpr const char* kChat = "/v1/chat/completions";
 constexpr const char* kCompletions = "/v1/completions";
+constexpr const char* kResponses = "/v1/responses";
 constexpr const char* kSpeech = "/v1/audio/speech";
+constexpr const char* kTranscriptions = "/v1/audio/transcriptions";
 constexpr const char* kModels = "/v1/models";
 constexpr const char* kRealtime = "/v1/realtime";
 constexpr const char* kPage = "/";
 constexpr const char* kMetrics = "/metrics";
 /// The method of each path.
 const std::map<std::string, std::string> kPaths{
-    {kChat, "POST"},    {kCompletions, "POST"}, {kSpeech, "POST"}, {kModels, "GET"},
-    {kRealtime, "GET"}, {kHealthPath, "GET"},   {kMetrics, "GET"}, {kPage, "GET"}};
+    {kChat, "POST"},           {kCompletions, "POST"}, {kResponses, "POST"}, {kSpeech, "POST"},
+    {kTranscriptions, "POST"}, {kModels, "GET"},       {kRealtime, "GET"},   {kHealthPath, "GET"},
+    {kMetrics, "GET"},         {kPage, "GET"}};
 
 std::string list_of_paths() {
   std::string list;
@@ -35,6 +39,20 @@ std::string list_of_paths() {
     list = joined(list, ", ", fmt::format("{} {}", method, path));
   }
   return list;
+}
+
+/// For a path that ends like one of these but begins otherwise (/v1/v1/.., without /v1, as other
+/// servers have it): which one was meant.
+ApiError unknown_url(const std::string& path) {
+  std::string hint = "the paths are " + list_of_paths();
+  for (const auto& [known, method] : kPaths) {
+    const bool is_of_api = known.starts_with("/v1/");
+    if (is_of_api && path.ends_with(known.substr(3))) {
+      hint = fmt::format("did you mean {} {}?", method, known);
+    }
+  }
+  return ApiError({.status = 404, .code = "unknown_url"},
+                  fmt::format("there is nothing at {}: {}", shortened(path), hint));
 }
 
 HttpAnswer to_answer(const PageFile& file) {
@@ -70,31 +88,38 @@ void add(Scores& scores, std::vector<TokenScore>& more) {
 }  // namespace
 
 OpenAiApi::OpenAiApi(Completer& completer, Baton& baton, ServeMetrics& metrics,
-                     RealtimeApi& realtime, std::string model_name, ApiKeys keys)
+                     RealtimeApi& realtime, std::string model_name, Access access)
     : completer_(completer),
       baton_(baton),
       metrics_(metrics),
       realtime_(realtime),
       speech_(realtime.host(), realtime.max_sessions()),
+      transcriptions_(realtime.host(), realtime.max_sessions()),
+      responses_(completer, baton, model_name),
       model_name_(std::move(model_name)),
       created_(std::time(nullptr)),
-      keys_(std::move(keys)) {}
+      access_(std::move(access)) {}
 
 std::string OpenAiApi::endpoint(const std::string& path) const {
-  if (path == fmt::format("{}/{}", kModels, model_name_)) return kModels;
+  if (path.starts_with(std::string(kModels) + "/")) return kModels;
   if (find_page_file(path)) return kPage;
   return kPaths.contains(path) ? path : "other";
 }
 
 void OpenAiApi::handle(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop) {
-  const std::string to = endpoint(request.path);
+  const std::string path = plain_path(request.path);
+  const std::string to = endpoint(path);
+  if (access_.is_allowed_origin(request.origin)) {
+    reply.add_header("Access-Control-Allow-Origin", request.origin);
+    reply.add_header("Vary", "Origin");
+  }
   const auto refuse = [&](const ApiError& error) {
     reply.send(to_answer(error, to));
     return error.status();
   };
   int status = 0;
   try {
-    status = answer(request, reply, stop);
+    status = answer(request, path, reply, stop);
   } catch (const ApiError& error) {
     status = refuse(error);
   } catch (const Interrupted&) {
@@ -105,36 +130,44 @@ void OpenAiApi::handle(const HttpRequest& request, HttpReply& reply, const std::
   metrics_.count_request(to, status);
 }
 
-std::string OpenAiApi::check_access(const HttpRequest& request) const {
-  std::string client = request.peer;
-  if (keys_.are_needed() && request.path != kHealthPath && !find_page_file(request.path)) {
-    client = keys_.check(request.authorization.empty() ? offered_key(request.protocols)
-                                                       : request.authorization);
-  }
-  if (!request.origin.empty() && !is_same_origin(request.origin, request.host)) {
-    throw ApiError({.status = 403, .code = "origin_not_allowed"},
-                   "requests of other servers' web pages are not allowed");
-  }
-  // The owner of a domain can point it at this machine, so that its pages have the same origin.
-  if (!keys_.are_needed() && !is_own_host(request.host)) {
-    throw ApiError(
-        {.status = 403, .code = "host_not_allowed"},
-        "without API keys, ask by an address or a name without a dot, such as localhost, "
-        "or give the server api_keys_sha256");
-  }
-  return client;
+std::string OpenAiApi::check_access(const HttpRequest& request, const std::string& path) const {
+  return access_.check(request, path == kHealthPath || find_page_file(path));
 }
 
-int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop) {
-  const std::string client = check_access(request);
-  const std::string to = endpoint(request.path);
+std::shared_ptr<const void> OpenAiApi::begin_upload(const HttpRequest& head) {
+  const std::string path = plain_path(head.path);
+  if (path != kTranscriptions || head.method != "POST") return nullptr;
+  return transcriptions_.begin_upload(check_access(head, path));
+}
+
+HttpAnswer OpenAiApi::options(const HttpRequest& request, const std::string& to) const {
+  access_.check_place(request);
+  const auto known = kPaths.find(to);
+  if (known == kPaths.end()) throw unknown_url(plain_path(request.path));
+  const std::string methods = known->second == "GET" ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
+  HttpAnswer answer{.status = 204, .headers = {{"Allow", methods}}};
+  if (!access_.is_allowed_origin(request.origin)) return answer;
+  answer.headers.emplace_back("Access-Control-Allow-Methods", methods);
+  answer.headers.emplace_back("Access-Control-Allow-Headers", request.wanted_headers.empty()
+                                                                  ? "Authorization, Content-Type"
+                                                                  : request.wanted_headers);
+  answer.headers.emplace_back("Access-Control-Max-Age", "600");
+  return answer;
+}
+
+int OpenAiApi::answer(const HttpRequest& request, const std::string& path, HttpReply& reply,
+                      const std::stop_token& stop) {
+  const std::string to = endpoint(path);
+  if (request.method == "OPTIONS") {
+    reply.send(options(request, to));
+    return 204;
+  }
+  const std::string client = check_access(request, path);
   const auto known = kPaths.find(to);
   if (known == kPaths.end()) {
-    throw ApiError({.status = 404, .code = "unknown_url"},
-                   fmt::format("there is nothing at {}: the paths are {}", shortened(request.path),
-                               list_of_paths()));
+    throw unknown_url(path);
   }
-  if (request.method != known->second) {
+  if ((request.method == "HEAD" ? "GET" : request.method) != known->second) {
     throw ApiError({.status = 405, .code = "method_not_allowed"},
                    fmt::format("this path takes {} only", known->second));
   }
@@ -150,10 +183,14 @@ int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::s
     complete(parse_chat_request(request.body), client, reply, stop);
   } else if (to == kCompletions) {
     complete(parse_completion_request(request.body), client, reply, stop);
+  } else if (to == kResponses) {
+    responses_.serve(request, client, reply, stop);
+  } else if (to == kTranscriptions) {
+    transcriptions_.serve(request, client, reply, stop);
   } else if (to == kSpeech) {
     speech_.serve(request, client, reply, stop);
   } else if (to == kPage) {
-    reply.send(to_answer(*find_page_file(request.path)));
+    reply.send(to_answer(*find_page_file(path)));
   } else if (to == kRealtime) {
     realtime_.serve(request, client, reply);
     return 101;
@@ -161,20 +198,22 @@ int OpenAiApi::answer(const HttpRequest& request, HttpReply& reply, const std::s
     reply.send({.body = to_text({{"status", "ok"}, {"version", program_version()}})});
   } else if (to == kMetrics) {
     reply.send(metrics());
-  } else if (request.path == kModels) {
-    reply.send({.body = to_text({{"object", "list"}, {"data", Json::array({model()})}})});
   } else {
-    reply.send({.body = to_text(model())});
+    reply.send({.body = to_text(models(path))});
   }
   return 200;
 }
 
-Json OpenAiApi::model() const {
-  return {{"id", model_name_},
-          {"object", "model"},
-          {"created", created_},
-          {"owned_by", "predgen"},
-          {"context_length", completer_.context_length()}};
+Json OpenAiApi::models(const std::string& path) const {
+  const Json model{{"id", model_name_},
+                   {"object", "model"},
+                   {"created", created_},
+                   {"owned_by", "predgen"},
+                   {"context_length", completer_.context_length()}};
+  if (path == kModels) return {{"object", "list"}, {"data", Json::array({model})}};
+  const std::string asked = path.substr(std::string_view(kModels).size() + 1);
+  if (asked != plain_path(model_name_)) check_model_name(asked, model_name_);
+  return model;
 }
 
 HttpAnswer OpenAiApi::metrics() const {
@@ -186,11 +225,7 @@ HttpAnswer OpenAiApi::metrics() const {
 
 void OpenAiApi::complete(const CompletionRequest& request, const std::string& client,
                          HttpReply& reply, const std::stop_token& stop) {
-  if (request.model != model_name_) {
-    throw ApiError({.status = 404, .param = "model", .code = "model_not_found"},
-                   fmt::format("the model '{}' is not here: ask for '{}'", shortened(request.model),
-                               model_name_));
-  }
+  check_model_name(request.model, model_name_);
   const Completer::Job job = completer_.prepare(request, client);
   if (request.stream) return stream(request, job, reply, stop);
   std::string text;

@@ -1,19 +1,19 @@
 #include "serve/openai/speech_api.h"
 
-#include <algorithm>
-#include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "core/base64.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/log.h"
 #include "core/stop.h"
 #include "core/text.h"
 #include "runtime/speech/calling_sink.h"
-#include "runtime/speech/pcm16.h"
 #include "runtime/speech/resampling_sink.h"
+#include "runtime/speech/sound_encoder.h"
 #include "runtime/speech/speak_sentence.h"
 #include "serve/api_error.h"
 #include "serve/request_fields.h"
@@ -24,20 +24,44 @@ namespace predgen::serve {
 namespace {
 
 constexpr int64_t kMaxCharacters = 4096;  // as OpenAI has it
-/// OpenAI's own models, which its clients request by default.
-constexpr std::array kForeignModels{"tts-1", "tts-1-hd", "gpt-4o-mini-tts"};
 
 struct SpeechRequest {
   std::string input, voice;
-  bool is_wav = true;
+  double speed = 1;
+  SoundFormat format = SoundFormat::kMp3;
+  bool has_events = false;  // otherwise it is a file
 };
+
+/// Whether it is called like OpenAI's speech models, which its clients request by default: tts-1,
+/// gpt-4o-mini-tts, ..
+bool is_foreign_model(const std::string& name) {
+  return name.starts_with("tts-") || name.find("-tts") != std::string::npos;
+}
+
+SoundFormat read_format(RequestFields& fields) {
+  const std::string asked = fields.text("response_format").value_or("mp3");
+  std::string names;
+  for (const auto& [name, format] : sound_formats()) {
+    if (asked == name) return format;
+    names = joined(names, ", ", name);
+  }
+  RequestFields::fail_unsupported("response_format", "must be one of " + names);
+}
+
+double read_speed(RequestFields& fields, const Voice& voice) {
+  const double speed = fields.number("speed", 0.25, 4).value_or(1);
+  const SpeedRange can = voice.speeds();
+  if (!can.has(speed)) {
+    RequestFields::fail_unsupported(
+        "speed", fmt::format("is from {:.2f} to {:.2f} with this voice", can.slowest, can.fastest));
+  }
+  return speed;
+}
 
 SpeechRequest parse_speech_request(std::string_view body, const RealtimeOffer& offer) {
   RequestFields fields(body);
   const std::string model = *fields.text("model", /*required=*/true);
-  const bool is_foreign =
-      std::ranges::any_of(kForeignModels, [&](const char* name) { return model == name; });
-  if (model != offer.model && !is_foreign) {
+  if (model != offer.model && !is_foreign_model(model)) {
     throw ApiError(
         {.status = 404, .param = "model", .code = "model_not_found"},
         fmt::format("the model '{}' is not here: ask for '{}'", shortened(model), offer.model));
@@ -50,45 +74,59 @@ SpeechRequest parse_speech_request(std::string_view body, const RealtimeOffer& o
                               fmt::format("must have {} characters at most", kMaxCharacters));
   }
   if (const auto voice = fields.text("voice")) request.voice = voice_named(*voice, offer);
-  const std::string format = fields.text("response_format").value_or("wav");
-  if (format != "wav" && format != "pcm") {
-    RequestFields::fail_unsupported("response_format", "must be wav or pcm: there is no encoder");
+  request.format = read_format(fields);
+  request.speed = read_speed(fields, *offer.voice);
+  fields.text("instructions");  // how to say it: no voice here takes directions
+  const std::string stream = fields.text("stream_format").value_or("audio");
+  if (stream != "audio" && stream != "sse") {
+    RequestFields::fail_value("stream_format", "must be audio or sse");
   }
-  request.is_wav = format == "wav";
-  fields.expect_neutral("speed", {1.0, 1});
-  fields.expect_neutral("instructions", {""});
-  fields.expect_neutral("stream_format", {"audio"});
+  request.has_events = stream == "sse";
+  fields.ignore("user");
   fields.finish();
   return request;
 }
 
-/// The header of a file whose length is not known yet.
-std::string wav_header() {
-  const auto number = [](uint32_t value, int num_bytes) {
-    std::string bytes;
-    for (int i = 0; i < num_bytes; ++i) bytes += static_cast<char>(value >> (8 * i));
-    return bytes;
-  };
-  constexpr uint32_t kUnknown = 0xFFFFFFFF, kPcm = 1, kChannels = 1, kBytes = 2;
-  constexpr uint32_t kRate = kRealtimeRate;
-  return "RIFF" + number(kUnknown, 4) + "WAVEfmt " + number(16, 4) + number(kPcm, 2) +
-         number(kChannels, 2) + number(kRate, 4) + number(kRate * kBytes, 4) + number(kBytes, 2) +
-         number(8 * kBytes, 2) + "data" + number(kUnknown, 4);
-}
+/// Where the sound goes: in parts of a file, or in events.
+class SpeechOut {
+ public:
+  SpeechOut(const SpeechRequest& request, HttpReply& reply)
+      : request_(request), reply_(reply), encoder_(request.format, kRealtimeRate) {}
 
-/// `has_begun`: whether any of it was sent.
-void speak(const SpeechRequest& request, SpeechSynthesizer& voice, HttpReply& reply,
-           const std::stop_token& stop, bool& has_begun) {
-  const std::string type = request.is_wav ? "audio/wav" : "audio/pcm";
-  const auto begin = [&] {
-    if (!std::exchange(has_begun, true)) reply.send_part(type, request.is_wav ? wav_header() : "");
-  };
-  ResamplingSink sink(std::make_unique<CallingSink>([&](std::span<const float> samples) {
-                        begin();
-                        const std::vector<int16_t> pcm = to_pcm16(samples);
-                        reply.send_part(type, bytes_of(pcm));
-                      }),
-                      voice.sample_rate(), kRealtimeRate);
+  void write(std::span<const float> samples) { send(encoder_.encode(samples)); }
+  /// `num_tokens`: of the text.
+  void finish(int64_t num_tokens) {
+    send(encoder_.finish());
+    if (request_.has_events) {
+      const Json usage{
+          {"input_tokens", num_tokens}, {"output_tokens", 0}, {"total_tokens", num_tokens}};
+      reply_.send_event(to_text({{"type", "speech.audio.done"}, {"usage", usage}}));
+    } else if (!std::exchange(has_begun_, true)) {
+      reply_.send_part(media_type(request_.format), "");  // a text without words
+    }
+  }
+  bool has_begun() const { return has_begun_; }
+
+ private:
+  void send(const std::string& bytes) {
+    if (bytes.empty()) return;
+    has_begun_ = true;
+    if (!request_.has_events) return reply_.send_part(media_type(request_.format), bytes);
+    reply_.send_event(to_text({{"type", "speech.audio.delta"}, {"audio", to_base64(bytes)}}));
+  }
+
+  const SpeechRequest& request_;
+  HttpReply& reply_;
+  SoundEncoder encoder_;
+  bool has_begun_ = false;
+};
+
+/// False: nobody wants the rest.
+bool speak(const SpeechRequest& request, SpeechSynthesizer& voice, HttpReply& reply,
+           const std::stop_token& stop, SpeechOut& out) {
+  ResamplingSink sink(
+      std::make_unique<CallingSink>([&](std::span<const float> samples) { out.write(samples); }),
+      voice.sample_rate(), kRealtimeRate);
   SentenceEndFinder ends;
   size_t spoken = 0;
   const auto goes_on = [&] {
@@ -101,11 +139,11 @@ void speak(const SpeechRequest& request, SpeechSynthesizer& voice, HttpReply& re
   };
   while (const std::optional<size_t> end = ends.next(request.input, /*complete=*/true)) {
     const auto sentence = std::string_view(request.input).substr(spoken, *end - spoken);
-    if (!speak_sentence(voice, sentence, goes_on, take)) return;
+    if (!speak_sentence(voice, sentence, goes_on, take)) return false;
     spoken = *end;
   }
   sink.drain();
-  begin();  // for a text without words
+  return true;
 }
 
 }  // namespace
@@ -121,17 +159,23 @@ void SpeechApi::serve(const HttpRequest& request, const std::string& client, Htt
   if (!place) throw places_.refusal("texts are being spoken");
   std::unique_ptr<SpeechSynthesizer> voice;
   try {
-    voice = host_.offer.voice->synthesizer(asked.voice);
+    voice = host_.offer.voice->synthesizer(asked.voice, asked.speed);
   } catch (const UserError& error) {
     RequestFields::fail_value("voice", error.what());
   }
-  bool has_begun = false;
+  std::optional<SpeechOut> out;
   try {
-    speak(asked, *voice, reply, stop, has_begun);
+    out.emplace(asked, reply);
+  } catch (const UserError& error) {
+    RequestFields::fail_unsupported("response_format", error.what());
+  }
+  try {
+    if (!speak(asked, *voice, reply, stop, *out)) return;
+    out->finish(std::ssize(host_.tokenizer.encode(asked.input)));
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {
-    if (!has_begun) throw;
+    if (!out->has_begun()) throw;
     spdlog::error("a voice failed: {}", first_line(error.what()));
     throw Interrupted();
   }

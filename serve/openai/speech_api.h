@@ -10,8 +10,8 @@
 
 namespace predgen::serve {
 
-/// POST /v1/audio/speech: a text as sound, mono 16-bit samples at 24 kHz, sent sentence by sentence
-/// as they are made. Thread-safe; borrows the host.
+/// POST /v1/audio/speech: a text as sound, mono at 24 kHz, in one of sound_formats(), sent sentence
+/// by sentence as it is made, as a file or in events. Thread-safe; borrows the host.
 class SpeechApi {
  public:
   SpeechApi(const RealtimeHost& host, int64_t max_sessions) : host_(host), places_(max_sessions) {}

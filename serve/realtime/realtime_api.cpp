@@ -1,12 +1,12 @@
 #include "serve/realtime/realtime_api.h"
 
-#include <charconv>
 #include <optional>
 #include <sstream>
 #include <vector>
 
 #include "core/text.h"
 #include "serve/api_error.h"
+#include "serve/http/url.h"
 #include "serve/realtime/realtime_connection.h"
 
 namespace predgen::serve {
@@ -23,24 +23,10 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-/// %2F is a slash.
-std::string decoded(const std::string& text) {
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    int value = 0;
-    const char* const digits = text.data() + i + 1;
-    const bool is_code = text[i] == '%' && i + 2 < text.size() &&
-                         std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2;
-    plain += is_code ? static_cast<char>(value) : text[i];
-    if (is_code) i += 2;
-  }
-  return plain;
-}
-
 /// The value of a query's `name`; empty: there is none.
 std::string query_value(const std::string& query, const std::string& name) {
   for (const std::string& part : split(query, '&')) {
-    if (part.starts_with(name + "=")) return decoded(part.substr(name.size() + 1));
+    if (part.starts_with(name + "=")) return percent_decoded(part.substr(name.size() + 1));
   }
   return {};
 }

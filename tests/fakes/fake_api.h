@@ -20,7 +20,7 @@ struct FakeApi : FakeHost {
         config(wanted),
         completer(engine, baton, tokenizer, defaults, config, metrics, clock),
         realtime(host, config.realtime.max_sessions),
-        api(completer, baton, metrics, realtime, "m", serve::ApiKeys(config.api_keys_sha256)) {
+        api(completer, baton, metrics, realtime, "m", serve::Access(config)) {
     defaults.stop_tokens = {FakeTokenizer::kEnd};
   }
 

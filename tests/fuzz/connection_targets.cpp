@@ -72,7 +72,8 @@ std::string sent_for(std::string_view input, Echo& echo,
     if (request.path != "/events") return reply.send({.body = request.method + request.body});
     for (int i = 0; i < 3; ++i) reply.send_event(request.query);
   };
-  serve::HttpConnection connection(kLimits, handler);
+  const serve::BeginUpload no_upload;
+  serve::HttpConnection connection(kLimits, handler, no_upload);
   connection.socket().assign(boost::asio::ip::tcp::v4(), ends.both[0]);
   connection.serve({}, {});
   connection.socket().close();

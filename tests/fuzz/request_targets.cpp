@@ -31,13 +31,14 @@ struct Reply : serve::HttpReply {
     status = answer.status;
     require(Json::accept(answer.body), "an answer that is no JSON");
   }
-  void send_event(std::string_view data) override {
+  void add_header(const std::string&, const std::string&) override {}
+  void send_event(std::string_view data, std::string_view) override {
     status = 200;
     require(data == "[DONE]" || Json::accept(data), "an event that is no JSON");
     require(data.find("server_error") == std::string_view::npos, "the server failed");
   }
-  bool offer_event(std::string_view data) override {
-    send_event(data);
+  bool offer_event(std::string_view data, std::string_view type) override {
+    send_event(data, type);
     return true;
   }
   void flush() override {}

@@ -14,6 +14,8 @@ TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
   EXPECT_EQ(file.port, none.port);
   EXPECT_EQ(file.model_name, none.model_name);
   EXPECT_EQ(file.api_keys_sha256, none.api_keys_sha256);
+  EXPECT_EQ(file.allowed_hosts, none.allowed_hosts);
+  EXPECT_EQ(file.allowed_origins, none.allowed_origins);
   EXPECT_EQ(file.max_sessions, none.max_sessions);
   EXPECT_EQ(file.kept_conversations, none.kept_conversations);
   EXPECT_EQ(file.max_context, none.max_context);
@@ -26,6 +28,7 @@ TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
   EXPECT_EQ(file.limits.header_seconds, none.limits.header_seconds);
   EXPECT_EQ(file.limits.header_bytes, none.limits.header_bytes);
   EXPECT_EQ(file.limits.body_bytes, none.limits.body_bytes);
+  EXPECT_EQ(file.limits.upload_bytes, none.limits.upload_bytes);
   EXPECT_EQ(file.limits.idle_seconds, none.limits.idle_seconds);
   EXPECT_EQ(file.limits.body_seconds, none.limits.body_seconds);
   EXPECT_EQ(file.limits.send_seconds, none.limits.send_seconds);
@@ -40,6 +43,7 @@ TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
   EXPECT_EQ(file.realtime.preset, none.realtime.preset);
   EXPECT_EQ(file.realtime.system_prompt, none.realtime.system_prompt);
   EXPECT_EQ(file.realtime.recogniser, none.realtime.recogniser);
+  EXPECT_EQ(file.realtime.language, none.realtime.language);
   EXPECT_EQ(file.realtime.waits.shortest_ms, none.realtime.waits.shortest_ms);
   EXPECT_EQ(file.realtime.waits.longest_ms, none.realtime.waits.longest_ms);
   EXPECT_EQ(file.realtime.drafts_yield, none.realtime.drafts_yield);
@@ -90,6 +94,27 @@ TEST(ServeConfig, WrongValuesAreNamed) {
   refused("realtime.turn_draft_tokens=-1", {"realtime", "turn_draft_tokens"});
   refused("wyoming.max_conversations=0", {"max_conversations"});
   refused("api_keys_sha256=[secret]", {"api_keys_sha256", "sha256sum"});
+}
+
+TEST(ServeConfig, AllowedHostsAndOriginsAreWhatTheySay) {
+  const auto refused = [](const std::string& override, const std::string& part) {
+    expect_user_error([&] { check_access(read_serve_config("", {override}), false); }, {part});
+  };
+  for (const char* host : {"http://pi", "pi:8080", "pi/", ""}) {
+    refused(fmt::format("allowed_hosts=[\"{}\"]", host), "a name alone");
+  }
+  for (const char* origin :
+       {"localhost:3000", "http://pi/page", "http://", "http://*.example", ""}) {
+    refused(fmt::format("allowed_origins=[\"{}\"]", origin), "http://localhost:3000");
+  }
+  refused("allowed_origins=[\"*\"]", "without a key");
+  refused("allowed_origins=[\"null\"]", "without a key");
+  ServeConfig config = read_serve_config(
+      "", {"allowed_hosts=[pi.example.org]", "allowed_origins=[\"https://pi.example.org/\"]"});
+  check_access(config, false);
+  config.allowed_origins = {"*"};
+  config.api_keys_sha256 = {sha256_hex("key")};
+  check_access(config, false);
 }
 
 TEST(ServeConfig, OtherMachinesNeedAKey) {

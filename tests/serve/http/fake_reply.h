@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "serve/http/http.h"
@@ -14,12 +15,16 @@ class FakeReply : public HttpReply {
  public:
   bool is_gone() const override { return has_left; }
   void send(const HttpAnswer& answer) override { answers.push_back(answer); }
-  void send_event(std::string_view data) override {
-    offer_event(data);
+  void add_header(const std::string& name, const std::string& value) override {
+    headers.emplace_back(name, value);
+  }
+  void send_event(std::string_view data, std::string_view type) override {
+    offer_event(data, type);
     flush();
   }
-  bool offer_event(std::string_view data) override {
+  bool offer_event(std::string_view data, std::string_view type) override {
     events.emplace_back(data);
+    event_types.emplace_back(type);
     if (on_event) on_event();
     return !is_busy;
   }
@@ -37,7 +42,8 @@ class FakeReply : public HttpReply {
   }
 
   std::vector<HttpAnswer> answers;
-  std::vector<std::string> events;
+  std::vector<std::string> events, event_types;
+  std::vector<std::pair<std::string, std::string>> headers;
   std::string part_type, parts;
   std::vector<std::string> protocols;  // of WebSockets
   std::function<void()> on_event, on_flush, on_part;

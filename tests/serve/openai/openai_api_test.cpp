@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/json.h"
 #include "core/sha256.h"
 #include "core/version.h"
@@ -48,6 +50,8 @@ TEST(OpenAiApi, RefusesWhatItCannotAnswer) {
   EXPECT_EQ(api.error_code(from_page, 403), "origin_not_allowed");
   const HttpAnswer answer = api.ask({.method = "PUT", .path = "/v1/models"});
   EXPECT_EQ(answer.headers, (std::vector<std::pair<std::string, std::string>>{{"Allow", "GET"}}));
+  EXPECT_EQ(api.error_code({.method = "HEAD", .path = "/v1/completions"}, 405),
+            "method_not_allowed");
   EXPECT_EQ(api.model.num_passes, 0);
 }
 
@@ -90,6 +94,14 @@ TEST(OpenAiApi, WithoutAKeyTheHostIsNoNameOfTheWorld) {
     EXPECT_EQ(get("/v1/models", host), 200) << host;
   }
   EXPECT_EQ(get("/v1/models", "predgen:8080"), 200) << "a name of a network of containers";
+  for (const char* host : {"host.docker.internal:8080", "gateway.docker.internal", "Pi.LAN",
+                           "homeassistant.local:8123", "box.home.arpa", "a.localhost"}) {
+    EXPECT_EQ(get("/v1/models", host), 200) << host << " can belong to nobody else";
+  }
+  for (const char* host :
+       {"local.", ".local", "evil.local.example", "mylan.example", "a.internal.example"}) {
+    EXPECT_EQ(get("/v1/models", host), 403) << host;
+  }
   for (const char* path : {"/v1/models", "/metrics", "/", "/v1/realtime"}) {
     EXPECT_EQ(get(path, "evil.example:8080"), 403) << path;
   }
@@ -100,6 +112,102 @@ TEST(OpenAiApi, WithoutAKeyTheHostIsNoNameOfTheWorld) {
   HttpRequest named{.method = "GET", .path = "/v1/models", .authorization = "Bearer key"};
   named.host = "home.example";
   EXPECT_EQ(with_keys.ask(named).status, 200);
+}
+
+TEST(OpenAiApi, AllowedNamesOfThisMachineMayBeUsed) {
+  ServeConfig config;
+  config.allowed_hosts = {"pi.example.org"};
+  CountingApi api(config);
+  HttpRequest request{.method = "GET", .path = "/v1/models"};
+  request.host = "PI.example.org:8080";
+  EXPECT_EQ(api.ask(request).status, 200);
+  request.host = "other.example.org:8080";
+  const Json refusal = Json::parse(api.ask(request).body)["error"];
+  EXPECT_EQ(refusal["code"], "host_not_allowed");
+  EXPECT_NE(refusal["message"].get<std::string>().find("--allowed-host other.example.org,"),
+            std::string::npos)
+      << refusal;
+}
+
+TEST(OpenAiApi, PathsAreTakenAsTheyAreMeant) {
+  CountingApi api;
+  for (const char* path :
+       {"/v1//chat/completions", "//v1/chat/completions", "/v1/chat/completions/",
+        "/v1/chat/completions//", "/v1/chat%2Fcompletions"}) {
+    HttpRequest request = CountingApi::chat_request("hello");
+    request.path = path;
+    EXPECT_EQ(api.ask(request).status, 200) << path;
+  }
+  for (const char* path :
+       {"/v1/models/", "/v1/models/m/", "/v1/models/%6d", "/v1//models//m", "//"}) {
+    EXPECT_EQ(api.ask({.method = "GET", .path = path}).status, 200) << path;
+    EXPECT_EQ(api.ask({.method = "HEAD", .path = path}).status, 200) << path;
+  }
+  for (const char* path :
+       {"/chat/completions", "/v1/v1/chat/completions", "/openai/deployments/m/chat/completions"}) {
+    HttpRequest request = CountingApi::chat_request("hello");
+    request.path = path;
+    const HttpAnswer answer = api.ask(request);
+    EXPECT_EQ(answer.status, 404);
+    EXPECT_NE(answer.body.find("did you mean POST /v1/chat/completions?"), std::string::npos)
+        << answer.body;
+  }
+}
+
+TEST(OpenAiApi, AKeyIsNeededHoweverThePathIsWritten) {
+  ServeConfig config;
+  config.api_keys_sha256 = {sha256_hex("key")};
+  CountingApi api(config);
+  for (const char* path : {"//v1/models", "/v1/models/", "/health/../v1/models", "/%2Fv1/models",
+                           "/page/../v1/models"}) {
+    EXPECT_EQ(api.error_code({.method = "GET", .path = path}, 401), "missing_api_key") << path;
+  }
+  EXPECT_EQ(api.ask({.method = "GET", .path = "//health/"}).status, 200);
+}
+
+TEST(OpenAiApi, PagesOfAllowedOriginsMayAsk) {
+  ServeConfig config;
+  config.api_keys_sha256 = {sha256_hex("key")};
+  config.allowed_origins = {"http://localhost:3000/"};
+  CountingApi api(config);
+  const std::pair<std::string, std::string> allowed{"Access-Control-Allow-Origin",
+                                                    "http://localhost:3000"};
+  HttpRequest preflight{.method = "OPTIONS", .path = "/v1/chat/completions"};
+  preflight.origin = "http://localhost:3000";
+  preflight.wanted_headers = "authorization,content-type,x-stainless-os";
+  FakeReply asked;
+  api.handle(preflight, asked);
+  EXPECT_EQ(asked.answers.at(0).status, 204) << "a browser asks without the key";
+  EXPECT_EQ(asked.headers.at(0), allowed);
+  const auto& headers = asked.answers[0].headers;
+  const std::pair<std::string, std::string> wanted{"Access-Control-Allow-Headers",
+                                                   preflight.wanted_headers};
+  EXPECT_EQ(std::ranges::count(headers, wanted), 1);
+  HttpRequest request = CountingApi::chat_request("hello");
+  request.origin = preflight.origin;
+  for (const auto& [key, status] : {std::pair{"Bearer key", 200}, {"Bearer no", 401}}) {
+    request.authorization = key;
+    FakeReply reply;
+    api.handle(request, reply);
+    EXPECT_EQ(reply.answers.at(0).status, status);
+    EXPECT_EQ(reply.headers.at(0), allowed) << "a page may read errors, too";
+  }
+  preflight.origin = "http://localhost:3001";
+  FakeReply other;
+  api.handle(preflight, other);
+  EXPECT_EQ(other.answers.at(0).status, 403);
+  EXPECT_TRUE(other.headers.empty());
+  EXPECT_NE(other.answers[0].body.find("--allowed-origin http://localhost:3001"),
+            std::string::npos);
+}
+
+TEST(OpenAiApi, OptionsTellWhatAPathTakes) {
+  CountingApi api;
+  const HttpAnswer answer = api.ask({.method = "OPTIONS", .path = "/v1/models"});
+  EXPECT_EQ(answer.status, 204);
+  EXPECT_EQ(answer.headers,
+            (std::vector<std::pair<std::string, std::string>>{{"Allow", "GET, HEAD, OPTIONS"}}));
+  EXPECT_EQ(api.error_code({.method = "OPTIONS", .path = "/v1/nothing"}, 404), "unknown_url");
 }
 
 TEST(OpenAiApi, PagesOfThisServerMayAsk) {
@@ -189,7 +297,7 @@ TEST(OpenAiApi, ListsItsModel) {
   const Json list = Json::parse(api.ask({.method = "GET", .path = "/v1/models"}).body);
   EXPECT_EQ(list["data"][0]["id"], "m");
   EXPECT_EQ(Json::parse(api.ask({.method = "GET", .path = "/v1/models/m"}).body), list["data"][0]);
-  EXPECT_EQ(api.error_code({.method = "GET", .path = "/v1/models/x"}, 404), "unknown_url");
+  EXPECT_EQ(api.error_code({.method = "GET", .path = "/v1/models/x"}, 404), "model_not_found");
 }
 
 TEST(OpenAiApi, TooManySessionsAreRefused) {

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/base64.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "serve/api_error.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/fakes/fake_voice.h"
@@ -70,7 +73,7 @@ TEST(SpeechApi, SpeaksSentenceBySentence) {
   house.speak(R"("Hello there. Bye.","response_format":"pcm")", pcm);
   EXPECT_EQ(pcm.part_type, "audio/pcm");
   EXPECT_NEAR(seconds_of(pcm.parts), 2, 0.01);
-  house.speak(R"("Hello there. Bye.")", wav);
+  house.speak(R"("Hello there. Bye.","response_format":"wav")", wav);
   EXPECT_EQ(wav.part_type, "audio/wav");
   EXPECT_TRUE(wav.parts.starts_with("RIFF\xff\xff\xff\xffWAVEfmt "));
   EXPECT_EQ(wav.parts.substr(44), pcm.parts);
@@ -102,16 +105,61 @@ TEST(SpeechApi, NamesOfOpenAiMeanTheConfiguredVoice) {
 
 TEST(SpeechApi, RefusesByNameWhatItDoesNotSpeak) {
   House house;
-  EXPECT_EQ(house.refused(R"("a","response_format":"mp3")").param(), "response_format");
-  EXPECT_EQ(house.refused(R"("a","speed":2)").param(), "speed");
-  EXPECT_EQ(house.refused(R"("a","instructions":"whisper")").param(), "instructions");
-  EXPECT_EQ(house.refused(R"("a","stream_format":"sse")").param(), "stream_format");
+  EXPECT_EQ(house.refused(R"("a","response_format":"aac")").param(), "response_format");
+  EXPECT_EQ(house.refused(R"("a","speed":5)").param(), "speed");
+  const ApiError slow = house.refused(R"("a","speed":0.25)");
+  EXPECT_EQ(slow.param(), "speed");
+  EXPECT_NE(std::string(slow.what()).find("0.50 to 2.00"), std::string::npos) << slow.what();
+  EXPECT_EQ(house.refused(R"("a","instructions":7)").param(), "instructions");
+  EXPECT_EQ(house.refused(R"("a","stream_format":"xml")").param(), "stream_format");
   EXPECT_EQ(house.refused(R"("a","colour":"red")").code(), "unknown_parameter");
   EXPECT_EQ(house.refused("7").code(), "invalid_type");
   EXPECT_EQ(house.refused(R"(" ")").param(), "input");
   EXPECT_EQ(house.refused("\"" + std::string(4097, 'a') + "\"").param(), "input");
   house.host.offer.voice = nullptr;
   EXPECT_EQ(house.refused(R"("a")").code(), "no_voice");
+}
+
+TEST(SpeechApi, ClientsGetTheFormatThatTheyExpect) {
+  House house;
+  const std::vector<std::array<std::string, 3>> formats{{"", "audio/mpeg", "\xff\xf3"},
+                                                        {"mp3", "audio/mpeg", "\xff\xf3"},
+                                                        {"opus", "audio/ogg", "OggS"},
+                                                        {"flac", "audio/flac", "fLaC"},
+                                                        {"wav", "audio/wav", "RIFF"}};
+  for (const auto& [format, type, begin] : formats) {
+    FakeReply reply;
+    house.speak(R"("Hello there. Bye.")" +
+                    (format.empty() ? "" : R"(,"response_format":")" + format + "\""),
+                reply);
+    EXPECT_EQ(reply.part_type, type);
+    EXPECT_TRUE(reply.parts.starts_with(begin)) << format;
+  }
+}
+
+TEST(SpeechApi, SpeaksAsFastAsItIsTold) {
+  House house;
+  FakeReply reply;
+  house.speak(R"("Hello.","speed":1.25)", reply);
+  EXPECT_EQ(house.voice.asked_speed, 1.25);
+  house.speak(R"("Hello.","instructions":"Speak like a pirate.","speed":null,"user":"me")", reply);
+  EXPECT_EQ(house.voice.asked_speed, 1);
+}
+
+TEST(SpeechApi, EventsCarryTheSameSound) {
+  House house;
+  FakeReply file, stream;
+  house.speak(R"("Hello there. Bye.","response_format":"pcm")", file);
+  house.speak(R"("Hello there. Bye.","response_format":"pcm","stream_format":"sse")", stream);
+  std::string sound;
+  for (const std::string& text : stream.events) {
+    const Json event = Json::parse(text);
+    if (event["type"] == "speech.audio.delta")
+      sound += *from_base64(event["audio"].get<std::string>());
+  }
+  EXPECT_EQ(sound, file.parts);
+  EXPECT_EQ(Json::parse(stream.events.back())["type"], "speech.audio.done");
+  EXPECT_GT(Json::parse(stream.events.back())["usage"]["input_tokens"], 0);
 }
 
 TEST(SpeechApi, OneTextTooManyIsRefused) {
@@ -121,7 +169,7 @@ TEST(SpeechApi, OneTextTooManyIsRefused) {
   reply.on_part = [&] {
     if (code.empty()) code = house.refused(R"("Hello.")").code();
   };
-  house.speak(R"("Hello.")", reply);
+  house.speak(R"("Hello.","response_format":"pcm")", reply);
   EXPECT_EQ(code, "session_limit_reached");
   house.speak(R"("Hello.")", reply);
 }
@@ -140,7 +188,7 @@ TEST(SpeechApi, NobodySpeaksForAClientThatLeftOrAtAStop) {
   House house;
   FakeReply reply;
   reply.on_part = [&] { reply.has_left = true; };
-  house.speak(R"("Hello there. Bye.")", reply);
+  house.speak(R"("Hello there. Bye.","response_format":"pcm")", reply);
   EXPECT_NEAR(seconds_of(reply.parts), 1, 0.1);
   house.stop.request_stop();
   FakeReply other;

@@ -52,7 +52,7 @@ struct ToolApi {
   Completer completer{house.engine, house.baton,   house.tokenizer, defaults,
                       config,       house.metrics, house.clock};
   RealtimeApi realtime{house.host, 1};
-  OpenAiApi api{completer, house.baton, house.metrics, realtime, "m", ApiKeys({})};
+  OpenAiApi api{completer, house.baton, house.metrics, realtime, "m", Access(ServeConfig())};
   std::stop_source stop;
 };
 
@@ -69,6 +69,34 @@ TEST(ToolAnswers, HaveCallsInsteadOfTheirText) {
   EXPECT_EQ(calls[1]["function"]["name"], "bell");
   EXPECT_NE(calls[0]["id"], calls[1]["id"]);
   EXPECT_THAT(api.house.last_prompt(), HasSubstr(R"("name":"bell")"));
+}
+
+TEST(ToolAnswers, AreItemsOfResponses) {
+  ToolApi api("Yes. " + kLamp + "\n" + kBell);
+  Json body{{"model", "m"}, {"input", "light"}, {"stream", true}};
+  for (const char* name : {"lamp", "bell"}) {
+    body["tools"].push_back({{"type", "function"}, {"name", name}});
+  }
+  FakeReply reply;
+  api.api.handle({.method = "POST", .path = "/v1/responses", .body = body.dump()}, reply,
+                 api.stop.get_token());
+  EXPECT_THAT(
+      reply.event_types,
+      testing::ElementsAre(
+          "response.created", "response.in_progress", "response.output_item.added",
+          "response.content_part.added", "response.output_text.delta", "response.output_text.done",
+          "response.content_part.done", "response.output_item.done", "response.output_item.added",
+          "response.function_call_arguments.delta", "response.function_call_arguments.done",
+          "response.output_item.done", "response.output_item.added",
+          "response.function_call_arguments.delta", "response.function_call_arguments.done",
+          "response.output_item.done", "response.completed"));
+  const Json output = Json::parse(reply.events.back())["response"]["output"];
+  EXPECT_EQ(output[0]["content"][0]["text"], "Yes.");
+  EXPECT_EQ(output[1]["type"], "function_call");
+  EXPECT_EQ(output[1]["name"], "lamp");
+  EXPECT_EQ(output[1]["arguments"], R"({"on":true})");
+  EXPECT_EQ(output[2]["name"], "bell");
+  EXPECT_NE(output[1]["call_id"], output[2]["call_id"]);
 }
 
 TEST(ToolAnswers, WithoutTextHaveNoContent) {

@@ -1,0 +1,96 @@
+#include "serve/http/multipart.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/text.h"
+#include "serve/api_error.h"
+
+namespace predgen::serve {
+namespace {
+
+constexpr std::string_view kForm = "multipart/form-data", kLineEnd = "\r\n", kHeadEnd = "\r\n\r\n";
+constexpr size_t kMaxFields = 100;
+
+[[noreturn]] void fail_form(const std::string& why) {
+  throw ApiError({.code = "invalid_form"},
+                 "the request's body must be multipart/form-data: " + why);
+}
+
+std::string in_lower_case(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
+/// The value of a header's `name`=VALUE or `name`="VALUE"; empty: it has none.
+std::string parameter(std::string_view header, const std::string& name) {
+  const std::string lower = in_lower_case(header);
+  for (size_t at = lower.find(';'); at != std::string::npos; at = lower.find(';', at + 1)) {
+    const size_t begin = lower.find_first_not_of(" \t", at + 1);
+    if (begin == std::string::npos || !lower.substr(begin).starts_with(name + "=")) continue;
+    std::string_view value = header.substr(begin + name.size() + 1);
+    if (!value.starts_with('"')) return std::string(trimmed(value.substr(0, value.find(';'))));
+    value.remove_prefix(1);
+    return std::string(value.substr(0, value.find('"')));
+  }
+  return {};
+}
+
+/// The line of a part's head that begins with this header.
+std::string_view header_line(std::string_view head, const std::string& name) {
+  while (!head.empty()) {
+    const size_t end = std::min(head.find(kLineEnd), head.size());
+    const std::string_view line = head.substr(0, end);
+    if (in_lower_case(line).starts_with(name + ":")) return line;
+    head.remove_prefix(std::min(end + kLineEnd.size(), head.size()));
+  }
+  return {};
+}
+
+FormField read_part(std::string_view part) {
+  // A part without headers begins with their end.
+  const bool has_head = !part.starts_with(kLineEnd);
+  const size_t end = has_head ? part.find(kHeadEnd) : 0;
+  if (end == std::string_view::npos) fail_form("a part has no end of its headers");
+  const std::string_view about = header_line(part.substr(0, end), "content-disposition");
+  FormField field{.name = parameter(about, "name"),
+                  .file_name = parameter(about, "filename"),
+                  .content = part.substr(end + (has_head ? kHeadEnd : kLineEnd).size())};
+  if (field.name.empty()) fail_form("a part has no name");
+  return field;
+}
+
+}  // namespace
+
+bool is_form(std::string_view content_type) {
+  return in_lower_case(trimmed(content_type)).starts_with(kForm);
+}
+
+std::vector<FormField> parse_form(std::string_view body, std::string_view content_type) {
+  if (!is_form(content_type)) {
+    fail_form(fmt::format("its Content-Type is '{}'", shortened(content_type)));
+  }
+  const std::string boundary = parameter(content_type, "boundary");
+  if (boundary.empty()) fail_form("its Content-Type names no boundary");
+  const std::string first = "--" + boundary, next = std::string(kLineEnd) + first;
+  std::vector<FormField> fields;
+  size_t at = body.starts_with(first) ? 0 : body.find(next);
+  if (at == std::string_view::npos) fail_form("its boundary does not occur");
+  if (at > 0) at += kLineEnd.size();
+  while (true) {
+    at += first.size();
+    if (body.substr(at).starts_with("--")) return fields;
+    at = body.find(kLineEnd, at);  // white space may stand before it
+    if (at == std::string_view::npos) fail_form("it ends before its last boundary");
+    at += kLineEnd.size();
+    // The line end before a boundary belongs to it, also to that behind an empty part.
+    const size_t end = body.find(next, at - kLineEnd.size());
+    if (end == std::string_view::npos) fail_form("it ends before its last boundary");
+    if (fields.size() == kMaxFields) fail_form(fmt::format("it has over {} fields", kMaxFields));
+    fields.push_back(read_part(body.substr(at, std::max(end, at) - at)));
+    at = end + kLineEnd.size();
+  }
+}
+
+}  // namespace predgen::serve

@@ -1,0 +1,135 @@
+#include "serve/openai/transcription_api.h"
+
+#include <cmath>
+
+#include "core/error.h"
+#include "core/json.h"
+#include "core/log.h"
+#include "core/stop.h"
+#include "core/text.h"
+#include "runtime/listen/transcribe.h"
+#include "serve/api_error.h"
+#include "serve/openai/transcription_request.h"
+#include "serve/request_fields.h"
+
+namespace predgen::serve {
+namespace {
+
+Json duration_usage(const Transcription& heard) {
+  return {{"type", "duration"}, {"seconds", std::ceil(heard.seconds)}};
+}
+
+/// What is not known of a segment is null.
+Json verbose_json(const Transcription& heard, const std::string& language) {
+  Json segments = Json::array();
+  for (const HeardPart& part : heard.parts) {
+    segments.push_back({{"id", segments.size()},
+                        {"seek", 0},
+                        {"start", part.begin},
+                        {"end", part.end},
+                        {"text", part.text},
+                        {"tokens", Json::array()},
+                        {"temperature", 0.0},
+                        {"avg_logprob", nullptr},
+                        {"compression_ratio", nullptr},
+                        {"no_speech_prob", nullptr}});
+  }
+  return {{"task", "transcribe"},
+          {"language", language},
+          {"duration", heard.seconds},
+          {"text", heard.text()},
+          {"segments", std::move(segments)},
+          {"usage", duration_usage(heard)}};
+}
+
+/// 00:01:02,500 with a comma, say, before the milliseconds.
+std::string subtitle_time(double seconds, char comma) {
+  const auto ms = std::llround(seconds * 1e3);
+  return fmt::format("{:02}:{:02}:{:02}{}{:03}", ms / 3600000, ms / 60000 % 60, ms / 1000 % 60,
+                     comma, ms % 1000);
+}
+
+std::string subtitles(const Transcription& heard, bool is_web) {
+  std::string text = is_web ? "WEBVTT\n\n" : "";
+  const char comma = is_web ? '.' : ',';
+  int64_t number = 0;
+  for (const HeardPart& part : heard.parts) {
+    if (!is_web) text += fmt::format("{}\n", ++number);
+    text += fmt::format("{} --> {}\n{}\n\n", subtitle_time(part.begin, comma),
+                        subtitle_time(part.end, comma), part.text);
+  }
+  return text;
+}
+
+HttpAnswer transcript_answer(const Transcription& heard, TranscriptForm form,
+                             const std::string& language) {
+  const std::string plain = "text/plain; charset=utf-8";
+  switch (form) {
+    case TranscriptForm::kText:
+      return {.body = heard.text() + "\n", .type = plain};
+    case TranscriptForm::kVerbose:
+      return {.body = to_text(verbose_json(heard, language))};
+    case TranscriptForm::kSubtitles:
+      return {.body = subtitles(heard, /*is_web=*/false), .type = plain};
+    case TranscriptForm::kWebSubtitles:
+      return {.body = subtitles(heard, /*is_web=*/true), .type = "text/vtt; charset=utf-8"};
+    case TranscriptForm::kJson:
+      break;
+  }
+  return {.body = to_text({{"text", heard.text()}, {"usage", duration_usage(heard)}})};
+}
+
+}  // namespace
+
+std::shared_ptr<const void> TranscriptionApi::begin_upload(const std::string& client) {
+  if (auto place = uploads_.enter(client)) return place;
+  throw uploads_.refusal("files are being sent");
+}
+
+void TranscriptionApi::serve(const HttpRequest& request, const std::string& client,
+                             HttpReply& reply, const std::stop_token& stop) {
+  if (!host_.make_recogniser) {
+    throw ApiError({.status = 404, .code = "no_recogniser"},
+                   "nothing hears: start the server with --recogniser base");
+  }
+  const TranscriptionRequest asked =
+      parse_transcription_request(request.body, request.content_type, host_);
+  const auto place = places_.enter(client);
+  if (!place) throw places_.refusal("recordings are being heard");
+  const bool streams = asked.stream && asked.form == TranscriptForm::kJson;
+  bool has_begun = false;
+  const auto send = [&](const HeardPart& part) {
+    const std::string space = std::exchange(has_begun, true) ? " " : "";
+    reply.send_event(to_text({{"type", "transcript.text.delta"}, {"delta", space + part.text}}));
+  };
+  try {
+    SoundInMemory sound(asked.file);
+    const Transcription heard = transcribe(
+        sound, host_.make_recogniser,
+        [&](const HeardPart& part) {
+          if (streams) send(part);
+        },
+        [&] {
+          throw_if_stopped(stop);
+          return !reply.is_gone();
+        });
+    if (!streams) return reply.send(transcript_answer(heard, asked.form, host_.language));
+    reply.send_event(to_text({{"type", "transcript.text.done"},
+                              {"text", heard.text()},
+                              {"usage", duration_usage(heard)}}));
+  } catch (const UserError& error) {
+    const ApiError refusal({.param = "file", .code = "invalid_value"},
+                           fmt::format("'file' {}; wav, mp3, flac and ogg can be read, "
+                                       "m4a and webm cannot",
+                                       error.what()));
+    if (!has_begun) throw refusal;
+    reply.send_event(refusal.json());
+  } catch (const RecogniserError& error) {
+    const ApiError failure({.status = 503, .type = "server_error", .code = "recogniser_failed"},
+                           error.what());
+    if (!has_begun) throw failure;
+    reply.send_event(failure.json());
+  }
+}
+
+}  // namespace predgen::serve
