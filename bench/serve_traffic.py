@@ -68,7 +68,7 @@ async def serve_traffic(url, prompts, count, speculates, options):
 
 
 def measure(options, prompts, count, speculates, yields):
-    server = subprocess.Popen([options.predgen, "serve", "--model", options.model, "--port", "0", *shlex.split(options.serve),
+    server = subprocess.Popen([options.predgen, "serve", "--model", options.model, "--tts", "none", "--recogniser", "none", "--port", "0", *shlex.split(options.serve),
                                "limits.connections=64", "limits.connections_per_address=64", "realtime.max_sessions=96", "max_new_tokens=64",
                                f"realtime.drafts_yield={str(yields).lower()}"],
                               stdout=subprocess.PIPE, text=True)

@@ -107,7 +107,7 @@ def read_aloud(predgen, speech, texts, folder, pause=0):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    server = subprocess.Popen([predgen, "serve", "--model", DEMO, *map(str, speech), "--port", str(port)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    server = subprocess.Popen([predgen, "serve", "--model", DEMO, "--recogniser", "none", *map(str, speech), "--port", str(port)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
         for _ in range(100):
             try:

@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "cli/addresses.h"
 #include "cli/command.h"
 #include "cli/model_setup.h"
 #include "cli/voice_flags.h"
@@ -16,6 +17,7 @@
 #include "core/stop.h"
 #include "core/text.h"
 #include "core/version.h"
+#include "model/checkpoint/model_names.h"
 #include "model/memory_left.h"
 #include "runtime/converse/end_readout.h"
 #include "runtime/converse/session_options.h"
@@ -34,45 +36,83 @@ namespace predgen::cli {
 namespace {
 
 constexpr const char* kServeExamples = R"(
-Speaks OpenAI's HTTP and Realtime APIs, by option Wyoming, too, and has a page at /, /health and
-/metrics. Its address is the first line on stdout, as soon as it answers. Ctrl-C or SIGTERM lets
-answers under way end.
+An assistant for other programs: speaks OpenAI's HTTP and Realtime APIs, by option Wyoming, too, and
+has a page at /, /health and /metrics. It hears and speaks if the models for that are there. Its
+address is the first line on stdout, as soon as it answers. Ctrl-C or SIGTERM lets answers under way
+end.
 
 Examples:
-  predgen serve --model smollm2
-  predgen serve --model smollm2 --tts hibari realtime.recogniser=base    # it hears, too
-  predgen serve --model smollm2 --tts hibari --wyoming-port 10700
-  predgen serve --model smollm2 --config configs/runtime/serve.yaml max_sessions=4
+  predgen serve
+  predgen serve --system-prompt "You are a butler. Answer in one sentence." --language de --tts espeak --voice de
+  predgen serve --wyoming-port 10700
+  predgen serve --model smollm2 --tts none --recogniser none             # text alone
+  predgen serve --config configs/runtime/serve.yaml max_sessions=4
+  predgen serve --allowed-origin http://localhost:3000 --allowed-host pi.example.org
   curl http://127.0.0.1:8080/v1/models
 )";
 
 struct ServeOptions {
   ModelOptions model;
   std::string chat_template, config;
-  std::vector<std::string> overrides;
-  std::optional<std::string> host;
+  std::vector<std::string> overrides, allowed_hosts, allowed_origins;
+  std::optional<std::string> host, recogniser, language, system_prompt;
   std::optional<int64_t> port, wyoming_port;
   bool insecure_without_key = false;
   VoiceFlags voice;
 };
 
-serve::ServeConfig read_config(const ServeOptions& options, const std::string& model) {
+serve::ServeConfig read_config(const ServeOptions& options) {
   serve::ServeConfig config = serve::read_serve_config(options.config, options.overrides);
   if (options.host) config.host = *options.host;
   if (options.port) config.port = *options.port;
   if (options.wyoming_port) config.wyoming.port = *options.wyoming_port;
+  if (options.recogniser) config.realtime.recogniser = *options.recogniser;
+  if (options.language) config.realtime.language = *options.language;
+  if (options.system_prompt) config.realtime.system_prompt = *options.system_prompt;
+  const auto add = [](const std::vector<std::string>& more, std::vector<std::string>& to) {
+    to.insert(to.end(), more.begin(), more.end());
+  };
+  add(options.allowed_hosts, config.allowed_hosts);
+  add(options.allowed_origins, config.allowed_origins);
   serve::check_access(config, options.insecure_without_key);
-  if (config.model_name.empty()) {
-    const std::filesystem::path path = std::filesystem::canonical(model);
-    config.model_name = (path.extension() == ".gguf" ? path.stem() : path.filename()).string();
-  }
   return config;
 }
 
+/// What clients call a model whose file or folder this is.
+std::string model_name(const std::string& model) {
+  const std::filesystem::path path = std::filesystem::canonical(model);
+  return (path.extension() == ".gguf" ? path.stem() : path.filename()).string();
+}
+
+/// The recogniser of all conversations, and what to tell people about it.
+struct Ears {
+  std::string name{};  // as recognisers_named() has it; empty: nothing is heard
+  MakeRecogniser make{};
+  std::string language{};  // that it hears; empty: unknown
+  std::string summary = "nothing (--recogniser none)";
+};
+
+/// "auto": base if it is there.
+Ears load_ears(const serve::RealtimeConfig& config) {
+  const bool is_auto = config.recogniser == "auto";
+  const std::string name = is_auto ? "base" : config.recogniser;
+  if (name.empty() || name == "none") return {};
+  try {
+    Ears ears{.name = name,
+              .make = recognisers_named(name, config.language),
+              .language = language_heard(name, config.language)};
+    const std::string language = ears.language.empty() ? "" : ", language " + ears.language;
+    ears.summary = name + language + " (--recogniser)";
+    return ears;
+  } catch (const UserError& error) {
+    if (!is_auto) throw;
+    return {.summary = fmt::format("nothing: {}", error.what())};
+  }
+}
+
 SessionConfig session_config(const serve::ServeConfig& config, const std::string& model,
-                             bool has_voice, Engine& engine, Baton& baton) {
+                             bool has_voice, bool tells_ends, Engine& engine, Baton& baton) {
   const Baton::Hold hold(baton);
-  const bool tells_ends = !config.realtime.recogniser.empty();
   const std::filesystem::path path = std::filesystem::canonical(model);  // it may be a link
   SessionConfig session = make_session_config(
       {.verifier = config.realtime.verifier,
@@ -101,9 +141,11 @@ int64_t choose_pool(const serve::ServeConfig& config, const LanguageModel& model
                                                   memory_left(layout.options.device()));
   constexpr double kGiB = 1 << 30;
   spdlog::info(
-      "caches hold up to {} positions, {:.1f} GiB of the {}'s memory (pool_positions)", positions,
+      "conversations may take up to {:.1f} GiB of the {}'s memory as they grow, for {} tokens in "
+      "all "
+      "(pool_positions)",
       static_cast<double>(positions) * static_cast<double>(layout.bytes_per_position()) / kGiB,
-      c10::DeviceTypeName(layout.options.device().type(), /*lower_case=*/true));
+      c10::DeviceTypeName(layout.options.device().type(), /*lower_case=*/true), positions);
   return positions;
 }
 
@@ -115,23 +157,31 @@ PassPrices warm_up(Engine& engine, Baton& baton, const PassPrices& known) {
   return measure_prices(engine, std::min(kWidest, engine.model().max_positions() - 1));
 }
 
-std::string address(const char* scheme, const std::string& host, int port) {
-  const bool is_v6 = host.find(':') != std::string::npos;
-  return fmt::format("{}://{}:{}", scheme, is_v6 ? "[" + host + "]" : host, port);
+std::string voice_summary(const VoiceFlags& flags, const Voice* voice) {
+  if (voice == nullptr) {
+    return flags.tts == best_voice() ? "nothing: predgen-espeak is not there"
+                                     : "nothing (--tts none)";
+  }
+  const bool is_second_best = flags.tts == "espeak" && best_voice() == "espeak";
+  return fmt::format(
+      "{} (--tts){}", voice->names().front(),
+      is_second_best ? "; " + fetch_command("hibari") + " fetches a better one" : "");
 }
 
 /// Prints the addresses, one per line for programs, and what they offer for people.
-void print_addresses(const serve::ServeConfig& config, const Voice* voice, int port,
-                     int wyoming_port) {
-  const std::string here = address("http", config.host, port);
-  std::string text = here + "\n";
-  if (wyoming_port > 0) text += address("tcp", config.wyoming.host, wyoming_port) + "\n";
-  text += fmt::format("  page        {}/\n", here);
-  text += fmt::format("  OpenAI API  {}/v1  (model {}, {}{})\n", here, config.model_name,
-                      config.api_keys_sha256.empty() ? "no key" : "with a key",
-                      voice ? ", with the voice " + voice->names().front() : "");
-  text += fmt::format("  WebSocket   {}/v1/realtime\n", address("ws", config.host, port));
+void print_addresses(const serve::ServeConfig& config, const std::string& hears,
+                     const std::string& speaks, int port, int wyoming_port) {
+  std::string text = address_of("http", config.host, port) + "\n";
+  if (wyoming_port > 0) text += address_of("tcp", config.wyoming.host, wyoming_port) + "\n";
+  for (const std::string& host : reachable_at(config.host)) {
+    const std::string here = address_of("http", host, port);
+    text += fmt::format("  page        {}/\n", here);
+    text += fmt::format("  OpenAI API  {}/v1  (model {}, {})\n", here, config.model_name,
+                        config.api_keys_sha256.empty() ? "no key" : "with a key");
+    text += fmt::format("  WebSocket   {}/v1/realtime\n", address_of("ws", host, port));
+  }
   if (wyoming_port > 0) text += "  Wyoming     the second address, for Home Assistant\n";
+  text += fmt::format("  hears       {}\n  speaks      {}\n", hears, speaks);
   text += "  Ctrl-C lets answers under way end, and stops it.\n";
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
@@ -148,15 +198,18 @@ void run(serve::WyomingServer& server, const std::stop_token& stop) {
 void serve(const ServeOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   std::signal(SIGPIPE, SIG_IGN);  // the reader of the log may exit
-  const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
-  const std::unique_ptr<Tokenizer> tokenizer =
-      load_tokenizer(checkpoint->read_tokenizer(options.chat_template));
-  const serve::ServeConfig config = read_config(options, checkpoint->name());
+  serve::ServeConfig config = read_config(options);
   serve::TcpServer::check_free(config.host, static_cast<int>(config.port));
   if (config.wyoming.port >= 0) {
     serve::TcpServer::check_free(config.wyoming.host, static_cast<int>(config.wyoming.port));
   }
+  spdlog::info("loading {}: the address follows when it answers", options.model.model);
+  const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
+  const std::unique_ptr<Tokenizer> tokenizer =
+      load_tokenizer(checkpoint->read_tokenizer(options.chat_template));
+  if (config.model_name.empty()) config.model_name = model_name(checkpoint->name());
   const std::unique_ptr<const Voice> voice = make_voice(options.voice.parse());
+  const Ears ears = load_ears(config.realtime);
   const GenerationDefaults defaults = read_generation_defaults(checkpoint->read_generation());
   Baton baton;
   const std::shared_ptr<const LanguageModel> model = set_up_model(*checkpoint, options.model);
@@ -164,8 +217,8 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
                         .pool_positions = choose_pool(config, *model),
                         .baton = &baton,
                         .has_thread = true});
-  const SessionConfig session =
-      session_config(config, checkpoint->name(), voice != nullptr, engine, baton);
+  const SessionConfig session = session_config(config, checkpoint->name(), voice != nullptr,
+                                               !ears.name.empty(), engine, baton);
   const PassPrices prices = warm_up(engine, baton, session.generator.prices);
   engine.share_fairly(prices.tokens_for(1));
   if (config.realtime.drafts_yield) engine.yield_speculation(prices.tokens_for(1));
@@ -183,22 +236,26 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
       .offer = {.model = config.model_name,
                 .voice = voice.get(),
                 .max_new_tokens = config.max_new_tokens,
-                .has_recogniser = !config.realtime.recogniser.empty(),
-                .has_voice_activity = is_ours(config.realtime.recogniser),
+                .has_recogniser = !ears.name.empty(),
+                .has_voice_activity = is_ours(ears.name),
                 .waits = config.realtime.waits,
                 .has_tools = tokenizer->tool_format() != ToolFormat::kNone},
-      .make_recogniser = recognisers_named(config.realtime.recogniser),
-      .language = language_heard(config.realtime.recogniser)};
+      .make_recogniser = ears.make,
+      .language = ears.language};
   serve::RealtimeApi realtime(host, config.realtime.max_sessions);
   serve::OpenAiApi api(completer, baton, metrics, realtime, config.model_name,
-                       serve::ApiKeys(config.api_keys_sha256));
-  serve::HttpServer server(config.host, static_cast<int>(config.port), config.limits,
-                           [&](const serve::HttpRequest& request, serve::HttpReply& reply,
-                               const std::stop_token& now) { api.handle(request, reply, now); });
+                       serve::Access(config));
+  serve::HttpServer server(
+      config.host, static_cast<int>(config.port), config.limits,
+      [&](const serve::HttpRequest& request, serve::HttpReply& reply, const std::stop_token& now) {
+        api.handle(request, reply, now);
+      },
+      [&](const serve::HttpRequest& head) { return api.begin_upload(head); });
   std::optional<serve::WyomingServer> wyoming;
   if (config.wyoming.port >= 0)
     wyoming.emplace(config.wyoming, config.limits, host, program_version());
-  print_addresses(config, voice.get(), server.port(), wyoming ? wyoming->port() : 0);
+  print_addresses(config, ears.summary, voice_summary(options.voice, voice.get()), server.port(),
+                  wyoming ? wyoming->port() : 0);
   std::jthread other;
   if (wyoming) other = std::jthread([&](const std::stop_token& now) { run(*wyoming, now); });
   const std::stop_callback on_stop(stop, [&other] { other.request_stop(); });
@@ -212,7 +269,10 @@ void add_serve(CLI::App& app, const std::stop_token& stop) {
   CLI::App* command = app.add_subcommand("serve", "Answer other programs over HTTP");
   command->footer(kServeExamples);
   auto options = std::make_shared<ServeOptions>();
+  options->model.model = "smollm2";
+  options->voice.tts = best_voice();
   options->model.add_to(*command);
+  command->get_option("--model")->required(false)->capture_default_str();
   options->voice.add_to(*command);
   add_chat_template(*command, options->chat_template);
   command->add_option("--config", options->config, "YAML file, such as configs/runtime/serve.yaml");
@@ -225,6 +285,28 @@ void add_serve(CLI::App& app, const std::stop_token& stop) {
       ->add_option("--wyoming-port", options->wyoming_port,
                    "also be a Wyoming service, for Home Assistant; 0: a free port")
       ->check(CLI::Range(int64_t{0}, int64_t{65535}));
+  command->add_option("--recogniser", options->recogniser,
+                      "What hears: base or tiny (Whisper's), the folder of a streaming sherpa-onnx "
+                      "model, the ws:// address of a sherpa-onnx server, or none; base if it is "
+                      "absent and there");
+  command->add_option("--language", options->language,
+                      "The language that is spoken to it, en if absent; tiny has English only");
+  command->add_option("--system-prompt", options->system_prompt,
+                      "For conversations whose client gives no instructions: a text, @FILE, none, "
+                      "spoken (for short answers without lists), or auto: spoken with a voice, "
+                      "else none");
+  command
+      ->add_option("--allowed-host", options->allowed_hosts,
+                   "NAME by which this machine may be asked without keys, beside addresses and "
+                   "names of your own network; may be repeated")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option("--allowed-origin", options->allowed_origins,
+                   "ORIGIN of web pages that may ask, such as http://localhost:3000; may be "
+                   "repeated")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_flag("--insecure-without-key", options->insecure_without_key,
                     "let other machines ask without an API key");
   command->callback([options, stop] { serve(*options, stop); });

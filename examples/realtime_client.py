@@ -1,24 +1,20 @@
 """A turn, or a conversation, with `predgen serve` over OpenAI's Realtime API.
 
-usage: realtime_client.py [--url URL] [--key KEY] [--model NAME] [--output FILE.wav]
-                          (--text WORDS | --wav FILE | --microphone)
-
-  --text WORDS    sends the words one by one, as a recogniser would; the answer is drafted meanwhile
-  --wav FILE      sends a recording (16 bits, mono, 24 kHz) as fast as it was spoken
-  --microphone    a spoken conversation until Ctrl-C; put on headphones
-  --output FILE   where the sound of the answer goes (answer.wav); with --microphone it is played
-
-Needs `pip install "openai[realtime]"`, and `sounddevice` for --microphone. Sound in needs a server with
-realtime.recogniser=base, sound out one with --tts.
+Needs `pip install "openai[realtime]"`, and `sounddevice` for --microphone. Sound needs a server that hears and
+speaks, as `predgen serve` does by default where the models for that are.
 """
 import argparse
+import array
 import base64
 import contextlib
+import json
+import sys
 import threading
 import time
 import wave
 
 import openai
+import websockets
 
 RATE = 24000
 CHUNK = RATE // 10  # samples: 0.1 s
@@ -42,14 +38,28 @@ def open_recording(file):
         recording = wave.open(file)
     except (OSError, EOFError, wave.Error) as error:
         raise SystemExit(f"{file}: {error}") from error
-    if (recording.getnchannels(), recording.getsampwidth(), recording.getframerate()) != (1, 2, RATE):
-        raise SystemExit(f"{file}: 16 bits, mono, {RATE} Hz, please")
+    if recording.getsampwidth() != 2:
+        raise SystemExit(f"{file}: has {8 * recording.getsampwidth()} bits a sample: 16, please")
     return recording
 
 
+def samples_of(recording):
+    """Mono at RATE: the first channel, by straight lines between its samples."""
+    frames = array.array("h", recording.readframes(recording.getnframes()))
+    if sys.byteorder == "big":
+        frames.byteswap()
+    sound = frames[::recording.getnchannels()]
+    step = recording.getframerate() / RATE
+    if step == 1 or len(sound) < 2:
+        return sound
+    places = [i * step for i in range(int((len(sound) - 1) / step))]
+    return array.array("h", [round(sound[int(at)] + (at % 1) * (sound[int(at) + 1] - sound[int(at)])) for at in places])
+
+
 def send_recording(connection, recording):
-    while samples := recording.readframes(CHUNK):
-        send_sound(connection, samples)
+    sound = samples_of(recording)
+    for begin in range(0, len(sound), CHUNK):
+        send_sound(connection, sound[begin:begin + CHUNK].tobytes())
         time.sleep(CHUNK / RATE)
     for _ in range(20):  # the pause that ends the turn
         send_sound(connection, bytes(2 * CHUNK))
@@ -110,15 +120,35 @@ def print_events(connection, play, clear, is_endless=False):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--url", default="http://127.0.0.1:8080/v1")
-    parser.add_argument("--key", default="none")
-    parser.add_argument("--model", default="smollm2")
-    parser.add_argument("--output", default="answer.wav")
+    parser.add_argument("--url", "--base-url", default="http://127.0.0.1:8080/v1", help="of the server (%(default)s)")
+    parser.add_argument("--key", default="none", help="an API key, if the server has any")
+    parser.add_argument("--model", default="smollm2", help="its model (%(default)s)")
+    parser.add_argument("--output", default="answer.wav", metavar="FILE.wav",
+                        help="where the sound of the answer goes (%(default)s); with --microphone it is played")
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--text")
-    what.add_argument("--wav")
-    what.add_argument("--microphone", action="store_true")
+    what.add_argument("--text", metavar="WORDS",
+                      help="sends the words one by one, as a recogniser would; the answer is drafted meanwhile")
+    what.add_argument("--wav", metavar="FILE", help="sends a recording (16 bits) as fast as it was spoken")
+    what.add_argument("--microphone", action="store_true", help="a spoken conversation until Ctrl-C; put on headphones")
     options = parser.parse_args()
+    try:
+        converse_once(options)
+    except openai.OpenAIError as error:
+        raise SystemExit(f"{options.url}: {error}") from None
+    except (OSError, websockets.WebSocketException) as error:  # there is no server, or it refuses
+        raise SystemExit(f"{options.url}: {answer_of(error)}") from None
+
+
+def answer_of(error):
+    """What a server that refuses a WebSocket says, or what went wrong before it could."""
+    body = getattr(getattr(error, "response", None), "body", None)
+    try:
+        return json.loads(body)["error"]["message"]
+    except (TypeError, ValueError, KeyError):
+        return f"{error}: is predgen serve running there?"
+
+
+def converse_once(options):
 
     recording = open_recording(options.wav) if options.wav else None
     client = openai.OpenAI(base_url=options.url, api_key=options.key)

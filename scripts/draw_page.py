@@ -24,7 +24,7 @@ def main():
     if len(sys.argv) != 4:
         sys.exit(__doc__)
     program, model, output = sys.argv[1:]
-    server = subprocess.Popen([program, "serve", "--model", model, "--port", str(PORT)], stderr=subprocess.DEVNULL)
+    server = subprocess.Popen([program, "serve", "--model", model, "--port", str(PORT), "--tts", "none", "--recogniser", "none"], stderr=subprocess.DEVNULL)
     options = webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--window-size={WIDTH},{HEIGHT}"):
         options.add_argument(argument)

@@ -27,16 +27,22 @@ def run_client(process, folder, *arguments):
     return done.stdout
 
 
-def write_tone(file, seconds, rate=24000):
-    samples = array.array("h", (int(9000 * math.sin(2 * math.pi * 440 * i / rate)) for i in range(int(seconds * rate))))
+def write_tone(file, seconds, rate=24000, channels=1, width=2):
+    samples = array.array("h", (int(9000 * math.sin(2 * math.pi * 440 * (i // channels) / rate))
+                                for i in range(int(seconds * rate) * channels)))
     with wave.open(str(file), "wb") as tone:
-        tone.setparams((1, 2, rate, 0, "NONE", ""))
+        tone.setparams((channels, width, rate, 0, "NONE", ""))
         tone.writeframes(samples.tobytes())
     return file
 
 
+def check_refusal(what, *arguments, part):
+    done = subprocess.run([sys.executable, CLIENT, *arguments], capture_output=True, text=True, timeout=120)
+    check(done.returncode == 1 and done.stderr.count("\n") == 1 and part in done.stderr, f"{what}: {done.returncode} {done.stderr}")
+
+
 def check_recording(folder):
-    """--wav: what the recogniser hears is shown and answered; another rate is refused in a line."""
+    """--wav: what the recogniser hears is shown and answered; what cannot be is refused in a line."""
     recogniser = Recogniser()
     recogniser.says = PROMPTS[0]
     tone = write_tone(folder / "tone.wav", len(PROMPTS[0].split()) * SECONDS_PER_WORD)
@@ -44,9 +50,13 @@ def check_recording(folder):
         text = client(process).chat.completions.create(model="demo", messages=user(PROMPTS[0]), temperature=0)
         printed = run_client(process, folder, "--wav", tone)
         check(printed == f"heard: {PROMPTS[0]}\n{text.choices[0].message.content}\n", f"heard and answered: {printed}")
-    for wrong, part in ((write_tone(folder / "slow.wav", 0.5, rate=16000), "24000 Hz"), (CLIENT, "RIFF"), (folder / "none.wav", "No such file")):
-        done = subprocess.run([sys.executable, CLIENT, "--wav", wrong], capture_output=True, text=True, timeout=120)
-        check(done.returncode == 1 and done.stderr.count("\n") == 1 and part in done.stderr, f"{wrong}: {done.returncode} {done.stderr}")
+        other = write_tone(folder / "other.wav", len(PROMPTS[0].split()) * SECONDS_PER_WORD, rate=44100, channels=2)
+        printed = run_client(process, folder, "--wav", other)
+        check(printed.startswith(f"heard: {PROMPTS[0]}\n"), f"whatever its rate and channels: {printed}")
+        check_refusal("has no model 'gpt'", "--url", process.url + "/v1", "--model", "gpt", "--text", "Hello", part="'gpt' is not here")
+    check_refusal("there is no server", "--url", "http://127.0.0.1:1/v1", "--text", "Hello", part="is predgen serve running there?")
+    for wrong, part in ((write_tone(folder / "coarse.wav", 0.5, width=1), "8 bits"), (CLIENT, "RIFF"), (folder / "none.wav", "No such file")):
+        check_refusal(wrong, "--wav", wrong, part=part)
     shown = re.search(r"--wav (\S+)", (REPOSITORY / "examples" / "README.md").read_text())[1]
     with wave.open(str(REPOSITORY / shown)) as sample:
         check((sample.getnchannels(), sample.getsampwidth(), sample.getframerate()) == (1, 2, 24000), f"{shown} is such a recording")

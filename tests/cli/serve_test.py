@@ -173,6 +173,9 @@ def check_speech(text):
         with speech.with_streaming_response.create(response_format="pcm", **ask) as parts:
             pieces = list(parts.iter_bytes(4096))
         check(b"".join(pieces) == pcm and len(pieces) > 4, f"in pieces: {len(pieces)}")
+        check(speech.create(**ask).content[:2] in (b"\xff\xf3", b"\xff\xfb"), "MP3, unless something else is asked for")
+        fast = speech.create(response_format="pcm", speed=2.0, **ask).content
+        check(len(fast) < 0.7 * len(pcm), f"twice as fast: {len(fast)} {len(pcm)}")
         german = speech.create(response_format="pcm", **{**ask, "voice": "de"}).content
         check(german != pcm, "voices differ")
         for name in ("nobody", "../voices/!v/f3"):
@@ -182,8 +185,8 @@ def check_speech(text):
             except openai.BadRequestError as error:
                 said = error.body["message"]
                 check(f"'{name}'" in said and "choose one of en-us, " in said and ", de, " in said and "\n" not in said, said)
-        for more, code in (({"response_format": "mp3"}, "unsupported_value"), ({"voice": "../voices/!v/f3"}, "invalid_value"),
-                           ({"input": "a" * 5000}, "invalid_value"), ({"speed": 2.0}, "unsupported_value")):
+        for more, code in (({"response_format": "aac"}, "unsupported_value"), ({"voice": "../voices/!v/f3"}, "invalid_value"),
+                           ({"input": "a" * 5000}, "invalid_value"), ({"speed": 4.0}, "unsupported_value")):
             refused(openai.BadRequestError, 400, code, lambda: speech.create(**{**ask, **more}))
         dotted = speech.create(response_format="pcm", **{**ask, "input": "a." * 500 + " Hello!"}).content
         check(len(dotted) > len(pcm), "however many dots there are")

@@ -20,8 +20,14 @@ PROMPTS = ["Find me a cheap restaurant in San Jose.", "What is the weather like 
 
 @contextlib.contextmanager
 def server(*arguments, exit_code=130, model=DEMO, prefix=(), host="127.0.0.1"):
+    arguments = [str(argument) for argument in arguments]
     options = ["--model", model, *MODEL[2:]]
-    process = subprocess.Popen([*prefix, PREDGEN, "serve", *map(str, options), "--port", "0", *map(str, arguments)],
+    # By default it would hear and speak, which takes time.
+    if "--tts" not in arguments:
+        options += ["--tts", "none"]
+    if not any("recogniser" in argument for argument in arguments):
+        options += ["--recogniser", "none"]
+    process = subprocess.Popen([*prefix, PREDGEN, "serve", *map(str, options), "--port", "0", *arguments],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         process.url = process.stdout.readline().strip()
