@@ -299,14 +299,12 @@ void add_serve(CLI::App& app, const std::stop_token& stop) {
       ->add_option("--allowed-host", options->allowed_hosts,
                    "NAME by which this machine may be asked without keys, beside addresses and "
                    "names of your own network; may be repeated")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->allow_extra_args(false);
   command
       ->add_option("--allowed-origin", options->allowed_origins,
                    "ORIGIN of web pages that may ask, such as http://localhost:3000; may be "
                    "repeated")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->allow_extra_args(false);
   command->add_flag("--insecure-without-key", options->insecure_without_key,
                     "let other machines ask without an API key");
   command->callback([options, stop] { serve(*options, stop); });

@@ -19,7 +19,7 @@ struct Desk : RecogniserDesk {
   explicit Desk(std::function<void(Desk& desk)> answer) {
     on_finish = [this, answer = std::move(answer)] { answer(*this); };
   }
-  Transcription hear(
+  Transcription transcript(
       int seconds, const std::function<bool()>& goes_on = [] { return true; }) {
     const std::string bytes = seconds_of_silence(seconds);
     SoundInMemory sound(bytes);
@@ -40,7 +40,7 @@ TEST(Transcribe, PartsHaveTheirWordsAndTimes) {
     at.handler->on_segment(0, {.text = "bye", .number = 1, .is_over = true, .voice = voice(5, 6)});
     at.end();
   });
-  const Transcription heard = desk.hear(7);
+  const Transcription heard = desk.transcript(7);
   EXPECT_EQ(heard.text(), "hello there bye");
   EXPECT_DOUBLE_EQ(heard.seconds, 7);
   ASSERT_EQ(heard.parts.size(), 2U);
@@ -58,29 +58,29 @@ TEST(Transcribe, ARecogniserThatTellsNoVoiceIsUnderstood) {
     at.hear("two", false, 1);  // which ends the one before
     at.end();
   });
-  const Transcription heard = desk.hear(3);
+  const Transcription heard = desk.transcript(3);
   EXPECT_EQ(heard.text(), "one two");
   EXPECT_DOUBLE_EQ(heard.parts.back().end, 3);
 }
 
 TEST(Transcribe, SilenceIsNoText) {
   Desk desk([](Desk& at) { at.end(); });
-  EXPECT_EQ(desk.hear(2).text(), "");
+  EXPECT_EQ(desk.transcript(2).text(), "");
   EXPECT_TRUE(desk.told.empty());
 }
 
 TEST(Transcribe, AFailureOfTheRecogniserIsTold) {
   Desk desk([](Desk& at) { at.handler->on_failure("has gone away"); });
-  EXPECT_THROW(desk.hear(2), RecogniserError);
+  EXPECT_THROW(desk.transcript(2), RecogniserError);
 }
 
 TEST(Transcribe, NobodyWaitsForARecogniserThatNobodyListensTo) {
   Desk never([](Desk&) {});
   int looks = 0;
-  EXPECT_EQ(never.hear(2, [&] { return ++looks < 5; }).text(), "");
+  EXPECT_EQ(never.transcript(2, [&] { return ++looks < 5; }).text(), "");
   Desk full([](Desk&) {});
   full.is_full = true;
-  EXPECT_EQ(full.hear(2, [&] { return full.samples.empty() && ++looks < 10; }).text(), "");
+  EXPECT_EQ(full.transcript(2, [&] { return full.samples.empty() && ++looks < 10; }).text(), "");
 }
 
 }  // namespace

@@ -185,7 +185,7 @@ TEST(OpenAiApi, PagesOfAllowedOriginsMayAsk) {
   EXPECT_EQ(std::ranges::count(headers, wanted), 1);
   HttpRequest request = CountingApi::chat_request("hello");
   request.origin = preflight.origin;
-  for (const auto& [key, status] : {std::pair{"Bearer key", 200}, {"Bearer no", 401}}) {
+  for (const auto& [key, status] : {std::pair{"Bearer key", 200}, std::pair{"Bearer no", 401}}) {
     request.authorization = key;
     FakeReply reply;
     api.handle(request, reply);
