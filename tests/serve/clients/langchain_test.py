@@ -5,8 +5,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import clients  # noqa: F401
-import other_clients  # noqa: F401
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
+import other_clients  # noqa: E402,F401  before anything imports another openai
 
 os.environ["LANGSMITH_TRACING"] = "false"
 

@@ -1,9 +1,10 @@
 """LlamaIndex's OpenAILike and OpenAI as they are by default."""
 
 import sys
+from pathlib import Path
 
-import clients  # noqa: F401
-import other_clients  # noqa: F401
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
+import other_clients  # noqa: E402,F401  before anything imports another openai
 
 from llama_index.core.llms import ChatMessage  # noqa: E402
 from llama_index.llms.openai import OpenAI, OpenAIResponses  # noqa: E402
