@@ -1,4 +1,4 @@
-"""Measures the README's table again, in less than 15 minutes on two idle cores.
+"""Measures the table of 28 sample requests in docs/measurements.md again, in less than 15 minutes on two idle cores.
 
 usage: "$(scripts/setup.sh)" bench/readme_table.py PREDGEN [PROMPTS]
 

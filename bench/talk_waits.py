@@ -161,7 +161,7 @@ def measure(name, predgen, options, texts, folder):
     waits, parts, errors, count, cut, unheard, kept = [], {}, 0, 0, 0, 0, 0
     recordings = {}
     for i, text in enumerate(texts):
-        command = [predgen, "talk", "--input", folder / f"{i}.wav", "--output", folder / "answer.wav", "--json",
+        command = [predgen, "talk", "--input", folder / f"{i}.wav", "--output", folder / "answer.wav", "--overwrite", "--json",
                    "--max-new-tokens", "24", *shlex.split(options)]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
         if done.returncode != 0:

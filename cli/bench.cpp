@@ -53,8 +53,7 @@ void bench(const CLI::App& command, BenchOptions options, const std::stop_token&
   const bool has_voice = options.voice.voice.tts != "none";
   const bool has_model = !options.model.model.model.empty();
   if (!has_model && !has_voice) {
-    throw UserError(
-        "nothing to measure: give --model DIR, or --tts espeak or --tts zonos, or both");
+    throw UserError("nothing to measure: give --model DIR, or --tts hibari, or both");
   }
   if (!has_model) {
     refuse_without(command, "--model",

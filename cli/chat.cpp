@@ -29,11 +29,11 @@ everything heard so far. They come from a pipe, or from a file whose "time"s are
 Deepgram, AssemblyAI, sherpa-onnx and RTVI are understood as they come, one a line.
 
 Examples:
-  predgen chat --model checkpoints/demo
-  predgen chat --model checkpoints/demo --tts espeak --audio-out answer.wav
-  predgen chat --model checkpoints/demo --tts zonos --tts-model Zonos-v0.1-transformer
-  predgen chat --model checkpoints/demo --tts espeak --audio-out - | aplay -t raw -f S16_LE -r 22050
-  my-recogniser | predgen chat --model checkpoints/demo --transcripts - --json
+  predgen chat
+  predgen chat --model FILE.gguf --system-prompt "You are Bella, who helps in a bakery."
+  predgen chat --tts hibari
+  predgen chat --tts espeak --audio-out - | aplay -t raw -f S16_LE -r 22050
+  my-recogniser | predgen chat --transcripts - --json
 )";
 
 struct ChatOptions {
@@ -60,6 +60,7 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
   if (stdout_is_sound && options.json) {
     throw UserError("--json and --audio-out - both want stdout: use --audio-out FILE.wav");
   }
+  options.conversation.check_audio_out(options.transcripts);
   SystemClock clock(stop);
   auto checkpoint = open_checkpoint(options.conversation.model.model);
   const int screen = stdout_is_sound ? STDERR_FILENO : STDOUT_FILENO;
@@ -91,10 +92,13 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
 }  // namespace
 
 void add_chat(CLI::App& app, const std::stop_token& stop) {
-  CLI::App* command = app.add_subcommand("chat", "Talk to a model: typed lines or transcripts");
+  CLI::App* command =
+      app.add_subcommand("chat", "Type to a model, which drafts its answer while you do");
   command->footer(kChatExamples);
   auto options = std::make_shared<ChatOptions>();
+  options->conversation.model.model = "smollm2";
   options->conversation.add_to(*command, "--audio-out");
+  command->get_option("--model")->required(false)->capture_default_str();
   command->add_option("--transcripts", options->transcripts,
                       "JSON lines of a recogniser: a file, or - for stdin");
   command->add_flag("--json", options->json, "One JSON document on stdout, at the end");

@@ -76,7 +76,7 @@ void add_draft(Frame& frame, const ChatPicture& picture, size_t columns, size_t 
   frame.rows.push_back({kDim + header.substr(0, plain) + kPlain + kGreen +
                             header.substr(plain, size - plain) + kPlain,
                         static_cast<int>(size)});
-  const std::vector<TextRow> rows = wrap(picture.draft, static_cast<int>(columns));
+  const std::vector<TextRow> rows = wrap_words(picture.draft, static_cast<int>(columns));
   const size_t shown = std::min({rows.size(), max_rows - 1, kDraftRows});
   for (size_t i = rows.size() - shown; i < rows.size(); ++i) {
     const size_t border = std::clamp(picture.draft_accepted, rows[i].begin, rows[i].end);
@@ -104,7 +104,7 @@ Frame compose_frame(const ChatPicture& picture, const ScreenSize& size) {
   const int columns = static_cast<int>(num_columns);
   Frame frame;
   if (!picture.answer.empty()) {
-    const std::vector<TextRow> rows = wrap(picture.answer, columns);
+    const std::vector<TextRow> rows = wrap_words(picture.answer, columns);
     for (size_t i = rows.size() - std::min(rows.size(), answer_rows(size)); i < rows.size(); ++i) {
       frame.rows.push_back({bytes_of(picture.answer, rows[i].begin, rows[i].end), rows[i].width});
     }
@@ -115,8 +115,12 @@ Frame compose_frame(const ChatPicture& picture, const ScreenSize& size) {
   return frame;
 }
 
+std::string answer_lines(const std::string& text, const ScreenSize& size) {
+  return broken_at_words(text, static_cast<int>(columns_of(size)));
+}
+
 size_t answer_overflow(const std::string& answer, const ScreenSize& size) {
-  const std::vector<TextRow> rows = wrap(answer, static_cast<int>(columns_of(size)));
+  const std::vector<TextRow> rows = wrap_words(answer, static_cast<int>(columns_of(size)));
   const size_t room = answer_rows(size);
   return rows.size() > room ? rows[rows.size() - room].begin : 0;
 }

@@ -23,6 +23,9 @@ struct ChatPicture {
 /// line shows the rows around its cursor, a long answer or draft its last ones.
 Frame compose_frame(const ChatPicture& picture, const ScreenSize& size);
 
+/// The text of an answer as it scrolls away: lines that fit.
+std::string answer_lines(const std::string& text, const ScreenSize& size);
+
 /// How much of the answer must scroll away for the rest to fit and grow: bytes of its first rows, 0
 /// if it is short enough.
 size_t answer_overflow(const std::string& answer, const ScreenSize& size);

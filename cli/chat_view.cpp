@@ -31,7 +31,8 @@ ChatView::ChatView(Format format, bool typed, std::FILE* text_output)
     : format_(format),
       prompt_mark_(typed && format == Format::kText && isatty(STDIN_FILENO)),
       draft_pane_(format == Format::kText && isatty(STDERR_FILENO)),
-      text_output_(text_output) {}
+      text_output_(text_output),
+      words_(terminal_columns(fileno(text_output))) {}
 
 TurnObserver ChatView::observer() {
   TurnObserver observer;
@@ -39,14 +40,18 @@ TurnObserver ChatView::observer() {
   observer.on_text = [this](const std::string& text) {
     clear_draft();
     if (format_ == Format::kJson) return;
-    std::fwrite(text.data(), 1, text.size(), text_output_);
-    std::fflush(text_output_);
+    print(words_.push(text));
   };
   observer.on_rounds_dropped = [this](int64_t num_rounds) {
     clear_draft();
     spdlog::warn("{}", dropped_rounds_message(num_rounds));
   };
   return observer;
+}
+
+void ChatView::print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), text_output_);
+  std::fflush(text_output_);
 }
 
 void ChatView::begin_turn() {
@@ -61,8 +66,7 @@ void ChatView::end_turn(const TurnResult& result) {
     turns_.push_back(to_json(result));
     return;
   }
-  if (!result.error || !result.text.empty()) std::fputs("\n", text_output_);
-  std::fflush(text_output_);
+  print(words_.finish() + (!result.error || !result.text.empty() ? "\n" : ""));
   if (result.error) {
     spdlog::error("this turn failed and is forgotten: {}", result.error->text);
     return;

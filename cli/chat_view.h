@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <string>
 
+#include "cli/terminal/word_stream.h"
 #include "core/json.h"
 #include "runtime/converse/turn.h"
 
@@ -24,12 +25,14 @@ class ChatView {
   void finish();
 
  private:
+  void print(const std::string& text);
   void show_draft(const std::string& draft);
   void clear_draft();
 
   const Format format_;
   const bool prompt_mark_, draft_pane_;
   std::FILE* const text_output_;
+  WordStream words_;
   bool draft_shown_ = false;
   Json turns_ = Json::array();
 };

@@ -1,5 +1,6 @@
 #include "cli/conversation.h"
 
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -62,6 +63,9 @@ Conversation::Conversation(const ConversationOptions& options,
   if (!options.past_answers.empty()) {
     choices.past_answers = data::read_past_answers(options.past_answers, *tokenizer_);
   }
+  // What is mistaken is said before a model is loaded.
+  choices.sampling = options.sampling.parse(checkpoint_->read_generation());
+  const VoiceOptions voice_options = options.voice.parse();
   const EngineConfig engine_config{.pass_tokens = options.pass_tokens};
   const std::shared_ptr<const Transformer> model = set_up_model(*checkpoint_, options.model);
   engine_.emplace(model, engine_config);
@@ -70,7 +74,7 @@ Conversation::Conversation(const ConversationOptions& options,
     choices.draft_model = &*draft_;
   }
   stream_.emplace(make_stream(model->device(), StreamPriority::kHigh));
-  voice_ = make_voice(options.voice.parse());
+  voice_ = make_voice(voice_options);
   if (voice_) {
     synthesizer_ = voice_->synthesizer();
     sink_ = make_sink(options, voice_->sample_rate(), stop, played);
@@ -79,7 +83,6 @@ Conversation::Conversation(const ConversationOptions& options,
     choices.end_readout = find_end_readout(checkpoint_->name(), model->vocab_size());
   }
   choices.has_voice = voice_ != nullptr;
-  choices.sampling = options.sampling.parse(checkpoint_->read_generation());
   SessionConfig config = make_session_config(choices, *engine_);
   if (!options.let_repeat) {
     config.turn.is_stuck = [](TokenSpan answer, const std::string& text) {
@@ -108,7 +111,20 @@ void Conversation::drain() {
   }
 }
 
+void ConversationOptions::check_audio_out(const std::string& input) const {
+  std::error_code absent;
+  if (voice.tts == "none" || audio_out == "-" || !std::filesystem::exists(audio_out, absent))
+    return;
+  if (std::filesystem::equivalent(audio_out, input, absent)) {
+    throw UserError("{} {}: is what is heard; name a new file", audio_out_name_, audio_out);
+  }
+  if (overwrite || std::filesystem::is_character_file(audio_out, absent)) return;
+  throw UserError("{} {}: is there already; name a new file, or give --overwrite", audio_out_name_,
+                  audio_out);
+}
+
 void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out_name) {
+  audio_out_name_ = audio_out_name;
   model.add_to(command);
   command
       .add_option("--verifier", session.verifier,
@@ -159,6 +175,7 @@ void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out
       .add_option(audio_out_name, audio_out,
                   "play, none, a .wav file, or - for raw 16-bit samples on stdout")
       ->capture_default_str();
+  command.add_flag("--overwrite", overwrite, "The .wav file may replace one that is there");
   command.add_option("--audio-rate", audio_rate, "Hz of the sound; the voice's if absent")
       ->check(CLI::Range(4000, 192000));
   command
@@ -167,6 +184,11 @@ void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out
                   "paper's), or auto: spoken with a voice, else none")
       ->capture_default_str();
   add_chat_template(command, chat_template);
+  for (const char* name :
+       {"--verifier", "--top-k", "--judged-sentences", "--decoder", "--draft-model",
+        "--past-answers", "--pass-tokens", "--width-invariant"}) {
+    command.get_option(name)->group("For experiments");
+  }
 }
 
 }  // namespace predgen::cli

@@ -33,11 +33,17 @@ struct ConversationOptions {
   VoiceFlags voice;
   std::string audio_out = "play", chat_template;
   int audio_rate = 0;  // Hz; 0: the voice's
-  bool let_repeat = false;
+  bool let_repeat = false, overwrite = false;
 
   /// `audio_out_name`: "--audio-out", say.
   void add_to(CLI::App& command, const std::string& audio_out_name);
   bool is_stdout_sound() const { return audio_out == "-" && voice.tts != "none"; }
+  /// UserError if the sound would replace a file without --overwrite, or in any case `input`, which
+  /// is read meanwhile. For before a model is loaded.
+  void check_audio_out(const std::string& input) const;
+
+ private:
+  std::string audio_out_name_;
 };
 
 /// A model and a voice that are loaded, and the session between them. Used by one thread, in

@@ -138,7 +138,7 @@ void report_voice_speed(const ZonosOptions& voice, const std::stop_token& stop) 
     std::printf("  Zonos keeps up here: %.3g s of work for a second of sound\n", factor);
   } else {
     std::printf(
-        "  Zonos does not keep up here: %.3g s of work for a second of sound; use --tts espeak\n",
+        "  Zonos does not keep up here: %.3g s of work for a second of sound; use --tts hibari\n",
         factor);
   }
 }

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/export_gguf.h"
+#include "cli/interrupt.h"
 #include "cli/model_setup.h"
 #include "cli/written_logits.h"
 #include "core/error.h"
@@ -103,6 +104,7 @@ void print_report(const Json& report) {
 
 void run_export(const ExportOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
+  allow_time_to_stop(std::chrono::minutes(1));  // a large tensor; what was written is removed
   set_num_threads(options.model.threads);
   if (fs::path(options.output).extension() == ".gguf") {
     return export_gguf({.model = options.model,

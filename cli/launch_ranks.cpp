@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/interrupt.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "model/gpu/cuda_module.h"
@@ -189,6 +190,7 @@ class Ranks {
 }  // namespace
 
 int launch_ranks(int count, RankFailure failure, const std::stop_token& stop) {
+  allow_time_to_stop(kToSave + std::chrono::seconds(10));  // each rank has its own bound
   signal(SIGPIPE, SIG_IGN);  // the store writes to ranks that may have gone
   signal(SIGCHLD, SIG_DFL);  // ranks are waited for
   return Ranks(count).wait(failure, stop);

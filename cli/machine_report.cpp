@@ -1,19 +1,25 @@
 #include "cli/machine_report.h"
 
 #include <ATen/Parallel.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <cstdio>
 #include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "cli/other_work.h"
+#include "cli/voice_flags.h"
 #include "core/text.h"
+#include "model/checkpoint/speech_model.h"
 #include "model/device_memory.h"
 #include "model/gpu/cuda_module.h"
 #include "model/gpu/gpu_support.h"
+#include "runtime/listen/audio_microphone.h"
 #include "runtime/listen/echo_canceller.h"
+#include "runtime/listen/make_recogniser.h"
 #include "runtime/speech/player_sink.h"
 #include "voice/espeak/espeak_helper.h"
 
@@ -50,7 +56,7 @@ void print_machine() {
     std::printf(
         "  GPU     none visible: models run on the CPU; a 7B model needs a GPU "
         "to keep up with speech,\n          and so does the Zonos voice as a rule (--tts-model "
-        "measures it here): use --tts espeak\n");
+        "measures it here)\n");
     if (!cuda.has_driver) std::printf("          there is no NVIDIA driver here\n");
   } else {
     std::printf("  GPU     %d\n", cuda.num_gpus);
@@ -60,12 +66,22 @@ void print_machine() {
                                     : "no kernels of ours: there was no nvcc when this was built";
     if (!problem.empty()) std::printf("          %s\n", problem.c_str());
   }
+  print_use("Ears", "speech is understood (predgen talk)", [] { recognisers_named("base"); });
+  const std::vector<std::string> microphones = microphone_names();
+  std::printf("  Mics    %s\n",
+              microphones.empty()
+                  ? "none: predgen talk needs one, or --input FILE.wav"
+                  : fmt::format("{} (predgen talk --input mic:NAME)", fmt::join(microphones, ", "))
+                        .c_str());
   print_use("Sound", "answers can be played", [] { PlayerSink(kRate, {}); });
   std::printf("  Echo    %s\n", has_echo_canceller()
                                     ? "answers on a loudspeaker can be interrupted (predgen talk)"
                                     : "not taken out: predgen talk hears nothing while it answers, "
                                       "but with --headphones (no speexdsp where this was built)");
-  print_use("espeak", "answers can be spoken",
+  const std::string voice = best_voice();
+  print_use("Voice", voice == "hibari" ? "hibari speaks the answers, in English" : voice.c_str(),
+            [&] { speech_model("hibari"); });
+  print_use("espeak", "answers can be spoken in a hundred languages (--tts espeak)",
             [] { EspeakHelper({}, Seconds(5), "--tts").start(); });
 }
 

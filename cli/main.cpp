@@ -2,9 +2,15 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <iterator>
+#include <memory>
+#include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "cli/command.h"
+#include "cli/help_format.h"
 #include "cli/interrupt.h"
 #include "cli/parse_error.h"
 #include "cli/welcome.h"
@@ -36,6 +42,7 @@ int run(int argc, char** argv) {
   }
   CLI::App app{"predgen: voice assistants that answer the moment you stop speaking", "predgen"};
   app.require_subcommand(1);
+  app.formatter(std::make_shared<HelpFormat>());
   app.set_version_flag("--version", program_version());
   std::string log_level = "info";
   app.add_option("--log-level", log_level, "debug, info, warn, error or off")
@@ -46,7 +53,13 @@ int run(int argc, char** argv) {
     for (const AddCommand add : kCommands) add(app, stop);
     configure_log("info");
     configure_math();
-    app.parse(argc, argv);
+    std::vector<std::string> words(std::make_reverse_iterator(argv + argc),
+                                   std::make_reverse_iterator(argv + 1));  // as parse() wants them
+    if (words.back() == "help") {
+      words.pop_back();
+      words.insert(words.begin(), "--help");
+    }
+    app.parse(std::move(words));
     return 0;
   } catch (const CLI::RuntimeError& error) {  // of a command whose ranks have reported why
     return error.get_exit_code();

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// A language model in the folder, with its description or its error.
-struct Row {
+struct LanguageRow {
   NamedModel model;
   std::optional<CheckpointLabel> label;
   std::string fault;
@@ -33,11 +33,11 @@ struct SpeechRow {
 
 struct Listing {
   fs::path folder;
-  std::vector<Row> rows;
+  std::vector<LanguageRow> rows;
   std::vector<SpeechRow> speech_rows;
 };
 
-Row read_row(const NamedModel& model) {
+LanguageRow read_row(const NamedModel& model) {
   try {
     return {model, open_checkpoint(model.path)->read_label(), ""};
   } catch (const std::exception& error) {  // one broken file does not end the list
@@ -70,7 +70,7 @@ std::vector<KnownModel> absent_models(const Listing& listing) {
 
 Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
-Json row_json(const Row& row) {
+Json row_json(const LanguageRow& row) {
   Json json{
       {"name", row.model.name}, {"kind", "language model"}, {"path", row.model.path.string()}};
   if (!row.label) {
@@ -102,7 +102,7 @@ Json row_json(const SpeechRow& row) {
 
 void print_json(const Listing& listing) {
   Json models = Json::array(), speech = Json::array(), absent = Json::array();
-  for (const Row& row : listing.rows) models.push_back(row_json(row));
+  for (const LanguageRow& row : listing.rows) models.push_back(row_json(row));
   for (const SpeechRow& row : listing.speech_rows) speech.push_back(row_json(row));
   for (const KnownModel& known : absent_models(listing)) {
     absent.push_back({{"name", known.name},
@@ -141,6 +141,15 @@ void print_table(const std::vector<std::vector<std::string>>& lines) {
   }
 }
 
+/// Whether it has the name of a model that can be fetched, and is another one, by its size.
+bool is_other(const NamedModel& model) {
+  std::error_code absent;
+  return std::ranges::any_of(known_models(), [&](const KnownModel& known) {
+    return known.is_language_model() && known.name == model.name &&
+           fs::file_size(model.path, absent) != static_cast<uintmax_t>(known.num_bytes);
+  });
+}
+
 void print_language_models(const Listing& listing) {
   if (listing.rows.empty()) {
     std::printf("There are no models in %s yet. docs/models.md says how they get there.\n",
@@ -150,7 +159,7 @@ void print_language_models(const Listing& listing) {
   std::printf("Models in %s\n", listing.folder.c_str());
   std::vector<std::vector<std::string>> lines{
       {"name", "size", "type", "licence", "context", "path"}};
-  for (const Row& row : listing.rows) {
+  for (const LanguageRow& row : listing.rows) {
     if (!row.label) {
       lines.push_back({row.model.name, row.fault});
       continue;
@@ -161,11 +170,17 @@ void print_language_models(const Listing& listing) {
                      row.model.path.string()});
   }
   print_table(lines);
+  for (const LanguageRow& row : listing.rows) {
+    if (is_other(row.model)) {
+      std::printf("%s is not the one that \"%s\" fetches.\n", row.model.name.c_str(),
+                  fetch_command(row.model.name).c_str());
+    }
+  }
 }
 
 void print_speech_models(const Listing& listing) {
   if (listing.speech_rows.empty()) return;
-  std::printf("To hear and speak\n");
+  std::printf("Models that hear and speak\n");
   std::vector<std::vector<std::string>> lines{{"name", "kind", "size", "licence", "what", "path"}};
   for (const SpeechRow& row : listing.speech_rows) {
     if (!row.label) {
@@ -208,6 +223,11 @@ void run_models(bool json, bool with_hashes) {
   print_language_models(listing);
   print_speech_models(listing);
   print_absent_models(listing);
+  const bool are_right = std::ranges::all_of(
+      listing.speech_rows, [](const SpeechRow& row) { return row.label.has_value(); });
+  if (with_hashes && are_right && !listing.speech_rows.empty()) {
+    std::printf("All that hears and speaks is as it was fetched.\n");
+  }
 }
 
 }  // namespace
@@ -219,8 +239,8 @@ void add_models(CLI::App& app, const std::stop_token&) {
       "models", "Which models can be called by their name; get NAME fetches one");
   CLI::App* get = add_models_get(*command);
   get->excludes(command->add_flag("--json", *json, "one JSON document on stdout"));
-  get->excludes(command->add_flag(
-      "--check", *with_hashes, "read all that hears and speaks, and compare it with its hashes"));
+  get->excludes(command->add_flag("--check", *with_hashes,
+                                  "read the models that hear and speak, and compare their hashes"));
   command->footer(
       "They lie in $PREDGEN_MODELS, or else in predgen/models in your cache folder.\n\n"
       "Examples:\n  predgen models\n  predgen models get smollm2");

@@ -24,6 +24,7 @@ namespace {
 struct GetOptions {
   std::vector<std::string> names;
   std::string folder;
+  bool overwrite = false;
 };
 
 std::vector<std::string> names_that_can_be_fetched() {
@@ -63,6 +64,7 @@ void check_names(const std::vector<std::string>& asked) {
   std::vector<std::string> words{script->string()};
   words.insert(words.end(), options.names.begin(), options.names.end());
   if (!options.folder.empty()) words.insert(words.end(), {"--into", options.folder});
+  if (options.overwrite) words.emplace_back("--overwrite");
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -82,6 +84,8 @@ CLI::App* add_models_get(CLI::App& models) {
   command->add_option(
       "--into", options->folder,
       "folder for them, else $PREDGEN_MODELS or predgen/models in your cache folder");
+  command->add_flag("--overwrite", options->overwrite,
+                    "replace what has such a name and is something else, as a model of your own");
   command->footer(
       "Needs Python 3.11 with pip, whose index, proxies and certificates it uses; for Whisper also "
       "numpy. What is there and whole stays as it is.\n\n"

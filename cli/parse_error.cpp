@@ -38,6 +38,15 @@ std::string full_name(const CLI::App& app, const CLI::App& command) {
   return joined(full_name(app, *command.get_parent()), " ", command.get_name());
 }
 
+/// What is typed for one of our commands where other programs are known.
+std::string words_of_others(const std::string& word) {
+  if (word == "run" || word == "ask") return "predgen chat --model NAME";
+  if (word == "pull" || word == "get" || word == "download") return "predgen models get NAME";
+  if (word == "list" || word == "ls") return "predgen models";
+  if (word == "start" || word == "server") return "predgen serve";
+  return "";
+}
+
 /// What a word that `command` did not understand was meant to be.
 std::string describe_word(const CLI::App& app, const CLI::App& command, const std::string& word) {
   const std::string name = full_name(app, command);
@@ -55,14 +64,34 @@ std::string describe_word(const CLI::App& app, const CLI::App& command, const st
     return fmt::format("{}: {} no such flag; {}{}", flag, owner,
                        has_settings ? "settings of the file are given as key=value; " : "", help);
   }
+  if (const std::string ours = words_of_others(word); name.empty() && !ours.empty()) {
+    return fmt::format("{}: there is no such command; type {}", word, ours);
+  }
   if (const std::vector<std::string> commands = commands_of(command); !commands.empty()) {
     return fmt::format("{}: {} no such command; {}", word, owner, suggest(word, commands));
+  }
+  if (command.get_option_no_throw("--model")) {
+    return fmt::format(
+        "{0}: {1} no use for this word; if it is the model, type predgen {2} --model {0}", word,
+        owner, name);
   }
   return fmt::format("{}: {} no use for this word; {}", word, owner, help);
 }
 
-/// Puts bounds of CLI::PositiveNumber and NonNegativeNumber in words: the highest has 309 digits.
-std::string without_highest(const std::string& text) {
+/// Puts what CLI11 says in words. Bounds of CLI::PositiveNumber and NonNegativeNumber, say: the
+/// highest has 309 digits.
+std::string in_words(const std::string& text) {
+  const std::string convert = "Could not convert: ", is = " = ", missing = ": 1 required ";
+  if (const size_t between = text.find(is);
+      text.starts_with(convert) && between != std::string::npos) {
+    return fmt::format("{} {}: must be a number",
+                       text.substr(convert.size(), between - convert.size()),
+                       text.substr(between + is.size()));
+  }
+  if (const size_t end = text.find(missing);
+      end != std::string::npos && text.ends_with(" missing")) {
+    return fmt::format("{}: needs a value", text.substr(0, end));
+  }
   const std::string value = ": Value ", bounds = " not in range 0.000000 to 1797";
   const size_t at = text.find(bounds), start = text.find(value);
   if (at == std::string::npos || start == std::string::npos) return text;
@@ -88,7 +117,7 @@ std::string describe_parse_error(const CLI::App& app, const CLI::ParseError& err
   const std::vector<std::string> commands = commands_of(*command);
   const bool lacks_command = !commands.empty() && error.get_name() == "RequiredError";
   const std::string problem = !lacks_command
-                                  ? without_highest(first_line(error.what()))
+                                  ? in_words(first_line(error.what()))
                                   : fmt::format("give a command: {}", fmt::join(commands, ", "));
   return fmt::format("{}; see {} --help", problem, name);
 }

@@ -12,10 +12,15 @@ namespace {
 
 struct ReportOptions {
   std::string run, output;
+  bool overwrite = false;
 };
 
 std::filesystem::path write_report_of(const ReportOptions& options) {
   const std::filesystem::path run = options.run;
+  if (!options.output.empty() && !options.overwrite && std::filesystem::exists(options.output)) {
+    throw UserError("--output {}: is there already; name a new file, or give --overwrite",
+                    options.output);
+  }
   const bool is_evaluation =
       std::filesystem::is_regular_file(run) || std::filesystem::exists(run / "results.json");
   if (!is_evaluation) {
@@ -47,6 +52,8 @@ void add_report(CLI::App& app, const std::stop_token&) {
                    "output folder of `predgen train`, finished or not, or of `predgen eval`")
       ->required();
   command->add_option("--output", options->output, "HTML file; default: report.html in the folder");
+  command->add_flag("--overwrite", options->overwrite,
+                    "the HTML file may replace one that is there");
   command->footer(
       "Both write the page themselves, a training at every checkpoint and evaluation; this makes "
       "it\n"

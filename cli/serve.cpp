@@ -1,6 +1,7 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -9,6 +10,7 @@
 
 #include "cli/addresses.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/model_setup.h"
 #include "cli/voice_flags.h"
 #include "core/clock.h"
@@ -199,6 +201,8 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   std::signal(SIGPIPE, SIG_IGN);  // the reader of the log may exit
   serve::ServeConfig config = read_config(options);
+  const auto grace = std::chrono::seconds(std::llround(std::ceil(config.limits.grace_seconds)));
+  allow_time_to_stop(grace + std::chrono::seconds(5));
   serve::TcpServer::check_free(config.host, static_cast<int>(config.port));
   if (config.wyoming.port >= 0) {
     serve::TcpServer::check_free(config.wyoming.host, static_cast<int>(config.wyoming.port));

@@ -78,6 +78,7 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   if (options.recogniser.empty()) {
     throw UserError("--recogniser is empty: give base, tiny, a folder or an address");
   }
+  options.conversation.check_audio_out(options.input);
   const bool has_microphone = is_microphone(options.input);
   const EndOfTurn end = make_end_of_turn(options);
   SystemClock clock(stop);

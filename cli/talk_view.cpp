@@ -70,7 +70,8 @@ std::optional<VoiceToVoice> VoiceToVoice::of(const TurnMetrics& metrics, const S
 TalkView::TalkView(bool is_json, std::FILE* text_output)
     : is_json_(is_json),
       is_terminal_(!is_json && isatty(STDERR_FILENO) != 0),
-      text_output_(text_output) {}
+      text_output_(text_output),
+      words_(terminal_columns(fileno(text_output))) {}
 
 TurnObserver TalkView::observer() {
   TurnObserver observer;
@@ -92,14 +93,18 @@ TurnObserver TalkView::observer() {
   observer.on_text = [this](const std::string& text) {
     show_line("");
     if (is_json_) return;
-    std::fwrite(text.data(), 1, text.size(), text_output_);
-    std::fflush(text_output_);
+    print(words_.push(text));
   };
   observer.on_rounds_dropped = [this](int64_t num_rounds) {
     show_line("");
     spdlog::warn("{}", dropped_rounds_message(num_rounds));
   };
   return observer;
+}
+
+void TalkView::print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), text_output_);
+  std::fflush(text_output_);
 }
 
 void TalkView::say(const std::string& line) {
@@ -114,8 +119,7 @@ void TalkView::end_turn(const TurnResult& result, const SpokenTimes& times) {
     turns_.push_back(to_json(result, std::exchange(transcripts_, {}), times, wait));
     return;
   }
-  std::fputs("\n", text_output_);
-  std::fflush(text_output_);
+  print(words_.finish() + "\n");
   if (result.error) {
     spdlog::error("this turn failed and is forgotten: {}", result.error->text);
     return;
@@ -138,8 +142,7 @@ void TalkView::interrupt(const std::string& kept) {
     turns_.back()["interrupted"] = true;
     return;
   }
-  if (!has_ended_) std::fputs("\n", text_output_);
-  std::fflush(text_output_);
+  if (!has_ended_) print(words_.finish() + "\n");
   say("[you broke in; heard of it: " + (kept.empty() ? "nothing" : kept) + "]");
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/terminal/word_stream.h"
 #include "core/json.h"
 #include "runtime/converse/turn.h"
 #include "runtime/listen/spoken_turns.h"
@@ -40,12 +41,14 @@ class TalkView {
   void finish();
 
  private:
+  void print(const std::string& text);
   /// Replaces the last line of this kind; empty: none.
   void show_line(const std::string& line);
   void show_heard();
 
   const bool is_json_, is_terminal_;
   std::FILE* const text_output_;
+  WordStream words_;
   bool has_line_ = false, has_ended_ = false;  // the turn, except for its sound
   std::string heard_, draft_;
   std::vector<Transcript> transcripts_;  // of the turn, in JSON

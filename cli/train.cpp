@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/launch_ranks.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -58,6 +59,7 @@ void run_rank(const TrainOptions& options, const train::RankPlace& place,
               const std::stop_token& stop) {
   const train::TrainConfig config =
       train::TrainConfig::load(options.config.file, options.config.overrides);
+  allow_time_to_stop(std::chrono::minutes(10));  // a step, and its checkpoint
   if (place.world_size == 1) {
     train::SingleProcessCommunicator communicator;
     train::train(config, options.resume, communicator, stop);

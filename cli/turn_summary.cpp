@@ -26,13 +26,14 @@ std::string turn_summary(const TurnMetrics& metrics) {
 std::optional<std::string> cut_message(const TurnResult& result) {
   switch (result.stop_reason) {
     case StopReason::kMaxNewTokens:
-      return fmt::format("cut at {} tokens: --max-new-tokens", result.answer.size());
+      return fmt::format("stopped after {} tokens; --max-new-tokens allows more",
+                         result.answer.size());
     case StopReason::kCacheFull:
-      return fmt::format("cut at {} tokens, where the context is full: --max-context",
-                         result.answer.size());
+      return fmt::format(
+          "stopped after {} tokens, as the context is full; --max-context allows more",
+          result.answer.size());
     case StopReason::kRepetition:
-      return fmt::format("ended at {} tokens, where it repeats itself: --let-repeat",
-                         result.answer.size());
+      return std::string("stopped, as it repeats itself; --let-repeat goes on");
     case StopReason::kStopToken:
     case StopReason::kCancelled:
       break;

@@ -162,16 +162,18 @@ void TypedChat::print_answer(const std::string& text) {
   std::string& answer = picture_.answer;
   answer += printable(text);
   const size_t num_whole = answer.rfind('\n') + 1;  // npos + 1 is 0
-  scrolled_ += answer.substr(0, num_whole);
+  scrolled_ += answer_lines(answer.substr(0, num_whole), size_);
   answer.erase(0, num_whole);
   if (const size_t num_over = answer_overflow(answer, size_); num_over > 0) {
-    scrolled_ += answer.substr(0, num_over) + "\n";
+    scrolled_ += answer_lines(answer.substr(0, num_over), size_) + "\n";
     answer.erase(0, num_over);
   }
 }
 
 void TypedChat::end_turn(const std::string& summary) {
-  if (!picture_.answer.empty()) print_line(std::exchange(picture_.answer, ""));
+  if (!picture_.answer.empty()) {
+    scrolled_ += answer_lines(std::exchange(picture_.answer, ""), size_) + "\n";
+  }
   if (!summary.empty()) scrolled_ += "\033[2m" + printable(summary) + "\033[0m\n";
 }
 

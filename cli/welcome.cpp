@@ -21,9 +21,11 @@ std::string next_steps(const std::string& model) {
     steps = fmt::format("  {:<34}fetch a first model (98 MB)\n", fetch_command("smollm2"));
   }
   const std::string& name = model.empty() ? "smollm2" : model;
+  const std::string which =
+      name == "smollm2" ? "" : " --model " + name;  // chat and talk take smollm2
   for (const auto& [command, what] :
-       {std::pair{"predgen chat --model " + name, "type: the answer is drafted while you do"},
-        std::pair{std::string("predgen talk"), "speak: microphone and loudspeaker"},
+       {std::pair{"predgen talk" + which, "speak: microphone and loudspeaker"},
+        std::pair{"predgen chat" + which, "type: the answer is drafted while you do"},
         std::pair{"predgen serve --model " + name, "a page for browsers, and OpenAI's APIs"},
         std::pair{std::string("predgen doctor"), "what this machine has and lacks"},
         std::pair{std::string("predgen --help"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs scripts/quickstart.sh and scripts/test.sh on a machine that has never seen this project: a bare Debian 12
+# Runs scripts/quickstart.sh --all and scripts/test.sh on a machine that has never seen this project: a bare Debian 12
 # (debootstrap) in a folder, with only a clone of the last commit. Prints how long each took, and what was
 # skipped. Run it before a release, and whenever set-up, requirements or CMake change. Needs root.
 #
@@ -91,10 +91,10 @@ enter() {  # enter COMMAND: as the user, in the clone
     "${network[@]}" setpriv --reuid "$user" --regid "$user" --init-groups bash -c "cd ~/predgen && $1"
 }
 
-status=0 commands=(scripts/quickstart.sh scripts/test.sh)
+status=0 commands=("scripts/quickstart.sh --all" scripts/test.sh)
 [ -z "$packages" ] || commands=(./try.sh)
 for command in "${commands[@]}"; do
-  log=$folder/$(basename "$command" .sh).log
+  log=$folder/$(basename "${command%% *}" .sh).log
   echo "== $command, as $user (its output: $log)"
   SECONDS=0
   if enter "$command" >"$log" 2>&1 </dev/null; then outcome=green; else outcome="red ($?)" status=1; fi

@@ -85,4 +85,58 @@ std::vector<TextRow> wrap(std::string_view text, int width, int first_column) {
   return rows;
 }
 
+std::vector<TextRow> wrap_words(std::string_view text, int width) {
+  struct Gap {
+    size_t begin = 0, end = 0;  // bytes between two words of the last row
+    int before = 0, after = 0;  // columns up to there
+  };
+  std::vector<TextRow> rows{{}};
+  Gap gap;
+  for (size_t at = 0; at < text.size();) {
+    const Cluster cluster = cluster_at(text, at);
+    const size_t next = at + cluster.length;
+    const bool is_space = text[at] == ' ';
+    if (text[at] == '\n') {
+      rows.push_back({next, next});
+      gap = {};
+      at = next;
+      continue;
+    }
+    const bool fits = rows.back().width + cluster.width <= width;
+    if (!fits && !is_space) {
+      TextRow& full = rows.back();
+      TextRow row{at, at};
+      if (gap.begin > full.begin) {
+        row = {gap.end, at, full.width - gap.after};
+        full.end = gap.begin;
+        full.width = gap.before;
+      }
+      rows.push_back(row);
+      gap = {};
+    }
+    if (fits || !is_space) {
+      rows.back().end = next;
+      rows.back().width += cluster.width;
+    }
+    if (is_space) {
+      if (gap.end != at) gap = {.begin = at, .before = rows.back().width - (fits ? 1 : 0)};
+      gap.end = next;
+      gap.after = rows.back().width;
+    } else if (cluster.width == 2) {
+      gap = {next, next, rows.back().width, rows.back().width};
+    }
+    at = next;
+  }
+  return rows;
+}
+
+std::string broken_at_words(std::string_view text, int width) {
+  std::string broken;
+  for (const TextRow& row : wrap_words(text, width)) {
+    if (row.begin > 0) broken += '\n';
+    broken += text.substr(row.begin, row.end - row.begin);
+  }
+  return broken;
+}
+
 }  // namespace predgen::cli

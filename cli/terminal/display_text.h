@@ -32,4 +32,11 @@ struct TextRow {
 /// The first one has `first_column` columns less. There is always one row.
 std::vector<TextRow> wrap(std::string_view text, int width, int first_column = 0);
 
+/// Rows broken at spaces, which are in none of them where a row ends, and at wide characters. A
+/// word wider than a row is broken where the row is full. As a text grows, all rows but the last
+/// stay.
+std::vector<TextRow> wrap_words(std::string_view text, int width);
+/// `text` with a line break behind each of these rows but the last.
+std::string broken_at_words(std::string_view text, int width);
+
 }  // namespace predgen::cli

@@ -79,7 +79,7 @@ class Loading {
       return is_coded(name) ? packed_as_stored(name)
                             : (is_tied ? packed_as_stored(kEmbeddingName) : nullptr);
     });
-    spdlog::info(
+    spdlog::debug(
         "runs as stored: {} matrices in 4 bits, {} in 8 bits, the rest {}; largest "
         "relative error {:.1e}",
         in_4_bits_, in_8_bits_, dtype_ == at::kFloat ? "fp32" : "bf16", largest_error_);

@@ -42,7 +42,7 @@ SpeechModel read_manifest(const fs::path& folder) {
 
 /// The command that makes a folder complete again.
 std::string again(const fs::path& folder) {
-  return fetch_command(folder.filename().string()) + " fetches it again";
+  return fetch_command(folder.filename().string()) + " --overwrite fetches it again";
 }
 
 void check_size(const fs::path& folder, const SpeechModel::File& file) {

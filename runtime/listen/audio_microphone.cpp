@@ -1,5 +1,6 @@
 #include "runtime/listen/audio_microphone.h"
 
+#include <fmt/ranges.h>
 #include <portaudio.h>
 
 #include <utility>
@@ -35,14 +36,22 @@ class PortAudio {
   PortAudio& operator=(const PortAudio&) = delete;
 };
 
+std::vector<std::string> names_of_devices() {
+  std::vector<std::string> names;
+  for (PaDeviceIndex i = 0; i < Pa_GetDeviceCount(); ++i) {
+    const PaDeviceInfo& device = *Pa_GetDeviceInfo(i);
+    if (device.maxInputChannels > 0) names.emplace_back(device.name);
+  }
+  return names;
+}
+
 PaDeviceIndex find_device(const std::string& name) {
-  std::string names;
   for (PaDeviceIndex i = 0; i < Pa_GetDeviceCount(); ++i) {
     const PaDeviceInfo& device = *Pa_GetDeviceInfo(i);
     if (device.maxInputChannels == 0) continue;
     if (!name.empty() && std::string(device.name).find(name) != std::string::npos) return i;
-    names += (names.empty() ? "" : ", ") + std::string(device.name);
   }
+  const std::string names = fmt::format("{}", fmt::join(names_of_devices(), ", "));
   if (names.empty()) throw UserError("there is no microphone: {}", kInstead);
   if (!name.empty()) throw UserError("no microphone is called '{}'; there are {}", name, names);
   const PaDeviceIndex device = Pa_GetDefaultInputDevice();
@@ -94,6 +103,16 @@ class Microphone : public AudioSource {
 };
 
 }  // namespace
+
+std::vector<std::string> microphone_names() {
+  const SilentStderr silence;
+  try {
+    const PortAudio library;
+    return names_of_devices();
+  } catch (const UserError&) {
+    return {};
+  }
+}
 
 std::unique_ptr<AudioSource> open_microphone(const std::string& device, int preferred_rate,
                                              Clock& clock, std::stop_token stop) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "runtime/listen/audio_source.h"
 
@@ -15,5 +16,8 @@ namespace predgen {
 /// (-DPREDGEN_MICROPHONE=OFF).
 std::unique_ptr<AudioSource> open_microphone(const std::string& device, int preferred_rate,
                                              Clock& clock, std::stop_token stop);
+
+/// The names of all microphones, for `device`; none without microphones or sound.
+std::vector<std::string> microphone_names();
 
 }  // namespace predgen

@@ -116,7 +116,7 @@ TEST(ChatFrame, AnswerAboveTheLineAndANoticeBelow) {
   picture.answer = "a\tb is being said";
   picture.notice = "sent when this turn is over";
   EXPECT_THAT(Screen(picture, {12, 24}).rows(),
-              ElementsAre("a b is being", " said", "> next", "sent when th"));
+              ElementsAre("a b is being", "said", "> next", "sent when th"));
 }
 
 TEST(ChatFrame, AnswerThatIsTooLongScrollsAway) {

@@ -122,15 +122,14 @@ def main(scratch):
           f"the last of {len(waiting)} lines did not wait for {before} s: {waiting[-1]}")
 
     cut = run("chat", *model[:-2], "--max-new-tokens", "3", input=WORDS[0] + "\n")
-    check("[cut at 3 tokens: --max-new-tokens]" in cut.stderr, f"a cut is said: {cut.stderr}")
+    check("[stopped after 3 tokens; --max-new-tokens allows more]" in cut.stderr, f"a cut is said: {cut.stderr}")
     looping = ["--max-new-tokens", "400", "--json"]
     ended, whole = (json.loads(run("chat", *model[:-2], *looping, *more, input=WORDS[0] + "\n").stdout)["turns"][0]
                     for more in ([], ["--let-repeat"]))
     check(ended["stop_reason"] == "repetition" and len(ended["token_ids"]) < len(whole["token_ids"]) == 400 and
           whole["text"].startswith(ended["text"]), f"an answer that is stuck ends: {ended} {whole}")
     said = run("chat", *model[:-2], *looping[:2], input=WORDS[0] + "\n")
-    check(f"[ended at {len(ended['token_ids'])} tokens, where it repeats itself: --let-repeat]" in said.stderr,
-          f"which is said: {said.stderr}")
+    check("[stopped, as it repeats itself; --let-repeat goes on]" in said.stderr, f"which is said: {said.stderr}")
 
     for more, given, part in ((["--tts", "zonos"], "hi\n", "--tts-model"),
                               (["--tts", "espeak", "--audio-out", "x.mp3"], "hi\n", "x.mp3"),
@@ -149,6 +148,11 @@ def main(scratch):
     check(spoken.returncode == 0 and turn["audio_latency"] > 0, f"speaks {spoken.stderr[-300:]}")
     with wave.open(str(wav)) as audio:
         check(audio.getnchannels() == 1 and audio.getnframes() > 1000, "the WAV holds speech")
+    before = wav.read_bytes()
+    again = run("chat", *model, "--tts", "espeak", "--audio-out", wav, input="hello\n")
+    check(again.returncode == 2 and "--overwrite" in again.stderr and wav.read_bytes() == before, "which is not lost unasked")
+    again = run("chat", *model, "--tts", "espeak", "--audio-out", wav, "--overwrite", input="hello there\n")
+    check(again.returncode == 0 and wav.read_bytes() != before, f"but if asked: {again.stderr[-300:]}")
 
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -24,6 +24,10 @@ def main():
     for word, good, cure in (("Sound", "can be played", "--audio-out"), ("espeak", "can be spoken", "predgen-espeak")):
         line = re.search(rf"^  {word} +(.*)$", machine.stdout, re.MULTILINE)
         check(line and (good in line[1] or cure in line[1]), f"{word}: it is there, or what to do")
+    for word, good, cure in (("Ears", "is understood", "models get"), ("Voice", "hibari speaks", "models get"),
+                             ("Mics", "--input mic:NAME", "--input FILE.wav")):
+        line = re.search(rf"^  {word} +(.*)$", machine.stdout, re.MULTILINE)
+        check(line and (good in line[1] or cure in line[1] or "setup.sh" in line[1]), f"{word}: {line and line[1]}")
     echo = re.search(r"^  Echo +(.*)$", machine.stdout, re.MULTILINE)
     check(echo and ("can be interrupted" in echo[1] or "--headphones" in echo[1]), "whether there is an echo canceller")
     if ctypes.util.find_library("cuda") is None:
@@ -71,7 +75,7 @@ def check_voice():
         factor = float(verdict[2])
         check(math.isclose(float(step[2]) + float(codec[1]), factor, rel_tol=0.02), "and all work")
         check((factor < 1) == (verdict[1] == "keeps up"), f"{factor} is what it says")
-        check((factor < 1) == ("use --tts espeak" not in result.stdout.split("Speed")[1]), "espeak is named")
+        check((factor < 1) == ("use --tts hibari" not in result.stdout.split("Speed")[1]), "another voice is named")
         (voice / "dac_44khz" / "model.safetensors").unlink()
         result = doctor("--tts-model", voice)
         check(result.returncode == 2 and "Speed" not in result.stdout, "a broken voice is not measured")

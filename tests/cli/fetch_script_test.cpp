@@ -1,5 +1,6 @@
 #include "cli/fetch_script.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "core/files.h"
@@ -28,14 +29,24 @@ TEST_F(FetchScript, OfAnInstalledTreeIsInItsBin) {
   EXPECT_EQ(find_fetch_script(folder_ / "libexec/predgen"), script);
 }
 
-TEST_F(FetchScript, OfABuildIsInTheSourcesAroundIt) {
-  const fs::path script = add("scripts/fetch_model.py");
-  make_folder(folder_ / "build");
-  EXPECT_EQ(find_fetch_script(folder_ / "build"), std::nullopt) << "these are no sources";
+TEST_F(FetchScript, OfABuildIsInTheSourcesThatItWasMadeFor) {
+  const fs::path script = add("sources/scripts/fetch_model.py");
+  const fs::path cache = add("elsewhere/build/CMakeCache.txt");
+  EXPECT_EQ(find_fetch_script(cache.parent_path()), std::nullopt);
+  write_file(cache, fmt::format("# comment\npredgen_SOURCE_DIR:STATIC={}\n",
+                                (folder_ / "sources").string()));
+  EXPECT_EQ(find_fetch_script(cache.parent_path()), script);
+  fs::remove(script);
+  EXPECT_EQ(find_fetch_script(cache.parent_path()), std::nullopt);
+}
+
+TEST_F(FetchScript, AnybodysFolderIsNotLookedInto) {
+  add("bin/predgen-fetch-model");
+  add("scripts/fetch_model.py");
   add("CMakeLists.txt");
-  EXPECT_EQ(find_fetch_script(folder_ / "build"), script);
-  EXPECT_EQ(find_fetch_script(folder_ / "out/build/release"), script);
-  EXPECT_EQ(find_fetch_script(folder_ / "a/b/c/d"), std::nullopt) << "that is somewhere else";
+  make_folder(folder_ / "clone" / "build");
+  EXPECT_EQ(find_fetch_script(folder_ / "clone/build"), std::nullopt);
+  EXPECT_EQ(find_fetch_script(folder_ / "clone"), std::nullopt);
 }
 
 TEST_F(FetchScript, AProgramInPathMustBeExecutable) {

@@ -48,6 +48,32 @@ TEST(InterruptDeathTest, ASecondSigtermIsThatOfTheLauncher) {
       testing::ExitedWithCode(0), "");
 }
 
+/// Does not look at the token.
+[[noreturn]] void work_on(int signal) {
+  alarm(60);
+  install_interrupt_handler();
+  allow_time_to_stop(std::chrono::seconds(1));
+  std::raise(signal);
+  while (true) pause();
+}
+
+TEST(InterruptDeathTest, AStepThatDoesNotLookEndsInTime) {
+  EXPECT_EXIT(work_on(SIGINT), testing::ExitedWithCode(130), "in a step that took longer than 1 s");
+  EXPECT_EXIT(work_on(SIGTERM), testing::ExitedWithCode(130), "in a step");
+}
+
+TEST(InterruptDeathTest, CallbacksOfAStopEndInTime) {
+  EXPECT_EXIT(
+      {
+        alarm(60);
+        const std::stop_callback on_stop(install_interrupt_handler(), [] { pause(); });
+        allow_time_to_stop(std::chrono::seconds(1));
+        std::raise(SIGTERM);
+        while (true) pause();
+      },
+      testing::ExitedWithCode(130), "in a step");
+}
+
 TEST(InterruptDeathTest, ASecondCtrlCEndsTheProcess) {
   EXPECT_EXIT(
       {

@@ -85,6 +85,7 @@ def check_list(folder):
     check(len(text.split("Can be fetched")[0].splitlines()) == 2 + len(rows), "heading, columns, and no line more")
     (folder.path / "smollm2.gguf").write_bytes(b"no model")
     check("smollm2" not in {one["name"] for one in folder.models()["can_be_fetched"]}, "what is there is not to be fetched")
+    check('smollm2 is not the one that "predgen models get smollm2" fetches' in folder.run("models").stdout, "and is another one")
     (folder.path / "smollm2.gguf").unlink()
 
 
@@ -115,14 +116,14 @@ def check_speech(folder):
         check(done.returncode == 2 and done.stderr.count("\n") == 1 and "is no language model" in done.stderr,
               f"--model {model}: {done.stderr.strip()}")
     done = folder.run("models", "--check")
-    check(done.returncode == 0 and "holds something else" not in done.stdout, "its hashes are right")
+    check(done.returncode == 0 and "is as it was fetched" in done.stdout, "its hashes are right")
     (path / "voice.onnx").write_bytes(b"noise" * 300000)
     check("holds something else" not in folder.run("models").stdout, "hashes are not looked at by the way")
     check("holds something else" in folder.run("models", "--check").stdout, "but where they are asked for")
     (path / "voice.onnx").write_bytes(b"")
     (row,) = folder.models()["speech_models"]
     check(set(row) == {"name", "path", "error"} and "has 0 bytes" in row["error"] and
-          "predgen models get hibari fetches it again" in row["error"], f"a damaged one says so: {row}")
+          "predgen models get hibari --overwrite fetches it again" in row["error"], f"a damaged one says so: {row}")
     for missing in known_models.MODELS:
         if missing not in ("hibari", "smollm2"):
             add_voice(folder, missing, b"sound")

@@ -68,6 +68,10 @@ def main():
         elsewhere = Path(scratch) / "page.html"
         check(report(run, "--output", elsewhere).returncode == 0, "elsewhere")
         check(elsewhere.read_text() == text, "the same page")
+        elsewhere.write_text("my own notes")
+        kept = report(run, "--output", elsewhere)
+        check(kept.returncode == 2 and "--overwrite" in kept.stderr and elsewhere.read_text() == "my own notes", "no other file is lost")
+        check(report(run, "--output", elsewhere, "--overwrite").returncode == 0 and elsewhere.read_text() == text, "unless asked")
         check(Page("<main><p>a</b></main>").faults and Page("<a href='#x'>").faults, "faults would be seen")
         of_an_evaluation(Path(scratch) / "eval")
         (run / "results.json").write_text("{}")

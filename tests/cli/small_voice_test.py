@@ -53,7 +53,7 @@ def check_errors(scratch):
 
 def check_voice(scratch, rate, *voice):
     wav = scratch / "answer.wav"
-    spoken = run(*CHAT, *voice, "--audio-out", wav, "--json", input="hello\n")
+    spoken = run(*CHAT, *voice, "--audio-out", wav, "--overwrite", "--json", input="hello\n")
     check(spoken.returncode == 0, f"chat speaks {spoken.stderr[-300:]}")
     turn = json.loads(spoken.stdout)["turns"][0]
     check(turn["audio_latency"] > 0, "its audio has a latency")

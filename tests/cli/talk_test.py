@@ -1,6 +1,7 @@
 """predgen talk, from a recorded question to a spoken answer, with the models that set-up fetches."""
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,13 @@ def bad_input(scratch, model):
     refused("--shortest-wait", *talk, "--input", QUESTION, "--shortest-wait", "2")
     refused("a folder for recordings", *talk, "--input", QUESTION, "--record", scratch / "text.wav")
     refused("no such folder", *talk, "--input", QUESTION, "--recogniser", scratch / "no such folder")
+    recording, other = scratch / "recording.wav", scratch / "other.wav"
+    for file in (recording, other):
+        shutil.copy(QUESTION, file)
+    speaks = ["--model", model, "--tts", "espeak", "--input", recording]
+    refused("is what is heard", *speaks, "--output", recording, "--overwrite")
+    refused("--overwrite", *speaks, "--output", other)
+    check(recording.read_bytes() == other.read_bytes() == QUESTION.read_bytes(), "no recording is lost")
     refused("--json", "--model", model, "--tts", "espeak", "--input", QUESTION, "--json", "--output", "-")
 
 

@@ -6,6 +6,8 @@ CASES = {
         chatt | chatt | did you mean "chat"?
         --log-levle debug chat | --log-levle | did you mean --log-level?
         --log-level loud chat --model {m} | loud | debug
+        run smollm2 | run | predgen chat --model
+        list | predgen models
         --log-level info | give a command | chat
         --log-level | --log-level | see predgen --help
     """,
@@ -39,7 +41,7 @@ CASES = {
         --model {m} --decoder x | --decoder | jacobi
         --model {m} --preset x | --preset | economy
         --model {m} --temperature=-1 | temperature
-        --model {m} --temperature hot | --temperature | hot
+        --model {m} --temperature hot | --temperature hot | number
         --model {m} --top-p 2 | top-p
         --model {m} --max-new-tokens 0 | --max-new-tokens 0 | above 0
         --model {m} --tts espeak --audio-out {t}/none/x.wav | {t}/none/x.wav
@@ -47,8 +49,9 @@ CASES = {
         --model {m} --tts espeak --audio-out {t}/none/x.mp3 | x.mp3
         --model {m} --tts espeak --audio-out - --json | --audio-out
         --model {m} --temprature 0.5 | --temprature | did you mean --temperature?
-        --model | --model
-        | --model
+        --model | --model | needs a value
+        smollm2 | smollm2 | predgen chat --model smollm2
+        --model {m} --tts espeak --audio-out {m}/config.json | {m}/config.json | --overwrite
     """,
     "data": """
         biuld | biuld | did you mean "build"?

@@ -41,7 +41,7 @@ def check_chat(scratch, voice):
     check(turn["audio_latency"] > 0, "its audio has a latency")
     with wave.open(str(wav)) as audio:
         check(audio.getframerate() == 44100 and audio.getnframes() > 4000, "the WAV holds speech")
-    at_16k = run(*chat, "--tts-config", config, "--audio-out", wav, "--audio-rate", "16000",
+    at_16k = run(*chat, "--tts-config", config, "--audio-out", wav, "--overwrite", "--audio-rate", "16000",
                  input="hello\n")
     with wave.open(str(wav)) as audio:
         check(audio.getframerate() == 16000, f"and at another rate {at_16k.stderr[-200:]}")

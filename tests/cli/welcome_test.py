@@ -20,10 +20,10 @@ def welcome(models):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check("predgen models get smollm2" in welcome(folder), "without a model how one is fetched")
-        for name, chat in (("mine", "mine"), ("smollm2", "smollm2")):
+        for name, chat in (("mine", "chat --model mine "), ("smollm2", "chat ")):
             Path(folder, f"{name}.gguf").write_bytes(b"not looked at")
             text = welcome(folder)
-            check(f"predgen chat --model {chat} " in text, f"it is the one to chat with: {text}")
+            check(f"predgen {chat} " in text, f"it is the one to chat with: {text}")
             check("models get" not in text and "mine" in text.splitlines()[-1], f"with one what is there: {text}")
     print("ok")
 

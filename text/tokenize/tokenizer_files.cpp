@@ -49,7 +49,10 @@ void read_model(TokenizerFiles& files, const fs::path& folder) {
     files.where = model.string();
     files.sentencepiece = {.model = read_file(model)};
   } else {
-    throw UserError("{}: no such file, and no tokenizer.model beside it", json.string());
+    throw UserError("{}: no such file, and no tokenizer.model beside it{}", json.string(),
+                    std::filesystem::exists(json.parent_path() / "config.json")
+                        ? ""
+                        : ", nor config.json: the folder is no model");
   }
 }
 

@@ -53,5 +53,23 @@ TEST(DisplayText, RowsAreFullOrBroken) {
   EXPECT_EQ(rows("abc你好", 4), (Rows{"abc", "你好"}));  // no half characters
 }
 
+TEST(DisplayText, RowsEndBetweenWords) {
+  EXPECT_EQ(broken_at_words("", 8), "");
+  EXPECT_EQ(broken_at_words("one two three", 8), "one two\nthree");
+  EXPECT_EQ(broken_at_words("one two  three", 8), "one two\nthree");
+  EXPECT_EQ(broken_at_words("12345678 90", 8), "12345678\n90");
+  EXPECT_EQ(broken_at_words("12345678 ", 8), "12345678");
+  EXPECT_EQ(broken_at_words("a 1234567890", 8), "a\n12345678\n90");
+  EXPECT_EQ(broken_at_words("  indented text\n\nand more\n", 10), "  indented\ntext\n\nand more\n");
+  EXPECT_EQ(broken_at_words("it is 你好你好", 8), "it is 你\n好你好");
+  const std::string text = "A draft of some words, and all of its rows but the last one stay.";
+  for (size_t end = 1; end < text.size(); ++end) {
+    const auto rows = wrap_words(std::string_view(text).substr(0, end), 12),
+               whole = wrap_words(text, 12);
+    for (size_t i = 0; i + 1 < rows.size(); ++i) EXPECT_EQ(rows[i].begin, whole[i].begin) << end;
+    for (const TextRow& row : rows) EXPECT_LE(row.width, 12);
+  }
+}
+
 }  // namespace
 }  // namespace predgen::cli

@@ -66,9 +66,9 @@ TEST_F(SpeechModels, AMissingOneIsAnsweredWithTheCommandThatFetchesIt) {
 TEST_F(SpeechModels, WhatIsNotWholeIsNamed) {
   write_file(voice_ / "voice.onnx", "soun");
   expect_fault({(voice_ / "voice.onnx").string() + ": has 4 bytes instead of 5; ",
-                "predgen models get hibari fetches it again"});
+                "predgen models get hibari --overwrite fetches it again"});
   fs::remove(voice_ / "voice.onnx");
-  expect_fault({(voice_ / "voice.onnx").string() + ": ", "hibari fetches it again"});
+  expect_fault({(voice_ / "voice.onnx").string() + ": ", "hibari --overwrite fetches it again"});
 }
 
 TEST_F(SpeechModels, OtherContentIsSeenWhereHashesAreAsked) {
@@ -76,7 +76,7 @@ TEST_F(SpeechModels, OtherContentIsSeenWhereHashesAreAsked) {
   const SpeechModel model = read_speech_model(voice_);
   expect_user_error([&] { check_hashes(model); },
                     {(voice_ / "voice.onnx").string() + ": holds something else",
-                     "predgen models get hibari fetches it again"});
+                     "predgen models get hibari --overwrite fetches it again"});
 }
 
 TEST_F(SpeechModels, ABrokenDescriptionIsOneLine) {
