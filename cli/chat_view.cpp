@@ -15,6 +15,7 @@ namespace {
 
 Json to_json(const TurnResult& result) {
   Json turn{{"prompt", result.prompt_text},
+            {"thought", result.thought},
             {"text", result.text},
             {"dropped_rounds", result.dropped_rounds},
             {"first_sentence", result.first_sentence},

@@ -84,11 +84,7 @@ Conversation::Conversation(const ConversationOptions& options,
   }
   choices.has_voice = voice_ != nullptr;
   SessionConfig config = make_session_config(choices, *engine_);
-  if (!options.let_repeat) {
-    config.turn.is_stuck = [](TokenSpan answer, const std::string& text) {
-      return !data::find_repetition(answer, text, data::RepetitionConfig()).empty();
-    };
-  }
+  if (!options.let_repeat) config.turn.is_stuck = data::repeats_itself;
   std::unique_ptr<Speaker> speaker =
       make_speaker(clock,
                    {.voice = synthesizer_.get(),
@@ -160,6 +156,9 @@ void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out
   command.add_flag("--let-repeat", let_repeat,
                    "Do not end an answer that repeats itself: a token 10 times in a row, or 8 "
                    "tokens or a sentence three times");
+  command.add_flag("--think", session.thinks,
+                   "Let a model think before it answers, if it has that choice (Qwen3, SmolLM3); "
+                   "thoughts are neither shown nor spoken");
   command
       .add_option("--max-context", session.max_context, "Tokens of conversation to keep room for")
       ->check(CLI::PositiveNumber)

@@ -19,6 +19,7 @@
 #include "core/stop.h"
 #include "core/text.h"
 #include "core/version.h"
+#include "data/repetition.h"
 #include "model/checkpoint/model_names.h"
 #include "model/memory_left.h"
 #include "runtime/converse/end_readout.h"
@@ -124,10 +125,12 @@ SessionConfig session_config(const serve::ServeConfig& config, const std::string
        .preset = config.realtime.preset,
        .system_prompt = config.realtime.system_prompt,
        .has_voice = has_voice,
+       .thinks = config.think,
        .max_new_tokens = config.max_new_tokens,
        .max_context = config.max_context,
        .turn_draft_tokens = config.realtime.turn_draft_tokens},
       engine);
+  if (!config.let_repeat) session.turn.is_stuck = data::repeats_itself;
   make_generator(session.generator, engine);  // a decoder that does not fit the adapter fails here
   return session;
 }

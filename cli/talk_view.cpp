@@ -30,6 +30,7 @@ Json turn_json(const std::string& heard, const std::string& text) {
 Json to_json(const TurnResult& result, const std::vector<Transcript>& heard,
              const SpokenTimes& times, const std::optional<VoiceToVoice>& wait) {
   Json turn = turn_json(result.prompt_text, result.text);
+  turn["thought"] = result.thought;
   for (const Transcript& transcript : heard) {
     turn["transcripts"].push_back({transcript.text, (transcript.time - heard[0].time).count()});
   }

@@ -1,5 +1,6 @@
 #include "core/json.h"
 
+#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -59,6 +60,18 @@ void check(std::string_view text, const std::string& where, int64_t max_keys,
   }
 }
 
+/// The code of "\uXXXX" at byte `at`; 0 if there is no such escape.
+uint32_t escaped_code(std::string_view text, size_t at) {
+  if (text.size() < at + 6 || text[at] != '\\' || text[at + 1] != 'u') return 0;
+  uint32_t code = 0;
+  const char* const end = text.data() + at + 6;
+  const auto read = std::from_chars(text.data() + at + 2, end, code, 16);
+  return read.ec == std::errc() && read.ptr == end ? code : 0;
+}
+
+bool is_first_half(uint32_t code) { return code >= 0xD800 && code < 0xDC00; }
+bool is_second_half(uint32_t code) { return code >= 0xDC00 && code < 0xE000; }
+
 /// Parses without the checks.
 Json parse(std::string_view text, const std::string& where) {
   return checked_json(where + ": not valid JSON", [&] { return Json::parse(text); });
@@ -88,6 +101,27 @@ bool json_flag(const Json& object, const char* key, bool otherwise, const std::s
 Json parse_client_json(std::string_view text, const std::string& where) {
   check(text, where, kMaxKeys, kMaxKeysInAll);
   return parse(text, where);
+}
+
+std::string with_whole_surrogates(std::string_view json) {
+  std::string whole;
+  whole.reserve(json.size());
+  for (size_t at = 0; at < json.size();) {
+    size_t length = json[at] == '\\' ? 2 : 1;
+    const uint32_t code = escaped_code(json, at);
+    if (is_first_half(code) || is_second_half(code)) {
+      const bool is_pair = is_first_half(code) && is_second_half(escaped_code(json, at + 6));
+      length = is_pair ? 12 : 6;
+      if (!is_pair) {
+        whole += "\\ufffd";
+        at += length;
+        continue;
+      }
+    }
+    whole += json.substr(at, length);
+    at += length;
+  }
+  return whole;
 }
 
 Json read_json(const std::filesystem::path& file) {

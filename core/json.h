@@ -53,6 +53,10 @@ T json_get(const Json& object, const char* key, const std::string& where) {
   }
 }
 
+/// JSON text in which halves of surrogate pairs ("\ud83d" alone), which are no characters, are
+/// replaced by U+FFFD; the parser would refuse the text. Python's json, for example, writes them.
+std::string with_whole_surrogates(std::string_view json);
+
 /// parse_json for what a client sent. UserError, too, for more than 1,000 keys in an object, or
 /// 100,000 in all: looking up a key compares it with all others of its object.
 Json parse_client_json(std::string_view text, const std::string& where);

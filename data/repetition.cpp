@@ -57,4 +57,8 @@ std::string find_repetition(TokenSpan answer, const std::string& text,
   return "";
 }
 
+bool repeats_itself(TokenSpan answer, const std::string& text) {
+  return !find_repetition(answer, text, RepetitionConfig()).empty();
+}
+
 }  // namespace predgen::data

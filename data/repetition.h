@@ -20,4 +20,7 @@ struct RepetitionConfig {
 std::string find_repetition(TokenSpan answer, const std::string& text,
                             const RepetitionConfig& config);
 
+/// Whether a conversation ends an answer here: find_repetition() with its defaults.
+bool repeats_itself(TokenSpan answer, const std::string& text);
+
 }  // namespace predgen::data

@@ -1,6 +1,7 @@
 #include "serve/request_fields.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/json.h"
@@ -9,10 +10,24 @@
 #include "serve/api_error.h"
 
 namespace predgen::serve {
+namespace {
+
+/// The integers that a double can tell apart from their neighbours, and more.
+constexpr double kLargest = 9.2e18;
+
+/// A whole float that fits as the integer that it means; anything else as it is.
+Json as_integer(const Json& value) {
+  if (!value.is_number_float()) return value;
+  const auto number = value.get<double>();
+  if (std::trunc(number) != number || std::abs(number) > kLargest) return value;
+  return static_cast<int64_t>(number);
+}
+
+}  // namespace
 
 RequestFields::RequestFields(std::string_view body) {
   try {
-    fields_ = parse_client_json(body, "the request's body");
+    fields_ = parse_client_json(with_whole_surrogates(body), "the request's body");
   } catch (const UserError& error) {
     throw ApiError({}, error.what());
   }
@@ -81,7 +96,7 @@ std::optional<double> RequestFields::number(const std::string& name, double lowe
 
 std::optional<int64_t> RequestFields::integer(const std::string& name, int64_t lowest,
                                               int64_t highest) {
-  const Json& value = any(name);
+  const Json value = as_integer(any(name));
   if (value.is_null()) return std::nullopt;
   if (!value.is_number_integer()) fail_type(full_name(name), "an integer", value);
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
@@ -93,6 +108,22 @@ std::optional<int64_t> RequestFields::integer(const std::string& name, int64_t l
                                     : fmt::format("must be from {} to {}", lowest, highest));
   }
   return value.get<int64_t>();
+}
+
+std::optional<int64_t> RequestFields::limit(const std::string& name) {
+  const Json& value = any(name);
+  const bool is_beyond =
+      value.is_number() && (value.get<double>() < 0 || value.get<double>() > kLargest);
+  if (is_beyond) return std::numeric_limits<int64_t>::max();
+  return integer(name, 1, std::numeric_limits<int64_t>::max());
+}
+
+std::optional<uint64_t> RequestFields::seed(const std::string& name) {
+  const Json value = as_integer(any(name));
+  if (value.is_null()) return std::nullopt;
+  if (!value.is_number_integer()) fail_type(full_name(name), "an integer", value);
+  if (value.is_number_unsigned()) return value.get<uint64_t>();
+  return static_cast<uint64_t>(value.get<int64_t>());
 }
 
 bool RequestFields::flag(const std::string& name) {
@@ -108,14 +139,45 @@ bool RequestFields::is_null(const std::string& name) {
   return found != fields_.end() && found->is_null();
 }
 
+void RequestFields::alias(const std::string& name, const std::string& other) {
+  const Json value = any(other);
+  if (value.is_null() || !any(name).is_null()) return;
+  places_[name] = full_name(other);
+  fields_[name] = value;
+}
+
+void RequestFields::merge(const std::string& name) {
+  const Json inner = any(name);
+  if (inner.is_null()) return;
+  if (!inner.is_object()) fail_type(full_name(name), "an object", inner);
+  for (const auto& [key, value] : inner.items()) {
+    const auto own = fields_.find(key);
+    if (own != fields_.end() && !own->is_null()) continue;
+    places_[key] = full_name(name) + "." + key;
+    fields_[key] = value;
+  }
+}
+
+std::string RequestFields::full_name(const std::string& name) const {
+  const auto elsewhere = places_.find(name);
+  return elsewhere == places_.end() ? prefix_ + name : elsewhere->second;
+}
+
 void RequestFields::expect_neutral(const std::string& name, const std::vector<Json>& neutral) {
   const Json& value = any(name);
   const nlohmann::json sorted(value);  // the order of keys does not matter
   const auto is_same = [&](const Json& one) { return nlohmann::json(one) == sorted; };
   if (value.is_null() || std::ranges::any_of(neutral, is_same)) return;
-  const std::string only =
-      neutral.empty() ? "" : fmt::format(" but for the value {}", neutral.front().dump());
-  fail_unsupported(full_name(name), "is not supported" + only);
+  if (neutral.empty()) fail_unsupported(full_name(name), "is not supported");
+  fail_unsupported(full_name(name), fmt::format("is supported as {} only", neutral.front().dump()));
+}
+
+std::vector<std::string> RequestFields::not_known() const {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : fields_.items()) {
+    if (!known_.contains(name)) names.push_back(full_name(name));
+  }
+  return names;
 }
 
 void RequestFields::finish() const {

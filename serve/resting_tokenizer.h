@@ -13,9 +13,13 @@ class RestingTokenizer : public Tokenizer {
       : tokenizer_(tokenizer), baton_(baton) {}
 
   TokenIds render_chat(const std::vector<Message>& messages, bool add_generation_prompt,
-                       const ToolSet& tools) const override {
+                       const ToolSet& tools, const std::string& variables) const override {
     const Baton::Rest rest(baton_);
-    return tokenizer_.render_chat(messages, add_generation_prompt, tools);
+    return tokenizer_.render_chat(messages, add_generation_prompt, tools, variables);
+  }
+
+  std::string thinking_switch(bool thinks) const override {
+    return tokenizer_.thinking_switch(thinks);
   }
 
   TokenIds encode(std::string_view text) const override { return tokenizer_.encode(text); }

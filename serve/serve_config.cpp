@@ -136,6 +136,8 @@ ServeConfig read_serve_config(const std::filesystem::path& file,
   reader.optional<int64_t>("kept_conversations", config.kept_conversations, 0, 4096);
   reader.optional<int64_t>("max_context", config.max_context, 1, kAny);
   reader.optional<int64_t>("max_new_tokens", config.max_new_tokens, 1, kAny);
+  reader.optional("think", config.think);
+  reader.optional("let_repeat", config.let_repeat);
   reader.optional<int64_t>("pass_tokens", config.pass_tokens, 1, kAny);
   reader.optional<int64_t>("pool_positions", config.pool_positions, 0, kAny);
   reader.choice("decoder", config.decoder, as_choices(generator_names()));

@@ -71,6 +71,8 @@ struct ServeConfig {
   int64_t kept_conversations = 16;
   int64_t max_context = 8192;    // tokens of prompt and answer; the model may have fewer positions
   int64_t max_new_tokens = 512;  // of a chat answer without a limit of its own
+  bool think = false;            // models that can, where a request does not say
+  bool let_repeat = false;       // do not end answers that repeat themselves
   int64_t pass_tokens = 512;
   int64_t pool_positions = 0;  // of all caches together; 0: by free memory
   std::string decoder = "ar";  // one of generator_names()

@@ -62,14 +62,18 @@ class HuggingFaceTokenizer : public Tokenizer {
   }
 
   TokenIds render_chat(const std::vector<Message>& messages, bool add_generation_prompt,
-                       const ToolSet& tools) const override {
+                       const ToolSet& tools, const std::string& variables) const override {
     if (!chat_template_) throw UserError(chat_template_problem_);
     TokenIds ids;
     for (const ChatTemplate::Segment& segment :
-         chat_template_->render(messages, add_generation_prompt, tools)) {
+         chat_template_->render(messages, add_generation_prompt, tools, variables)) {
       append_segment(segment, ids);
     }
     return ids;
+  }
+
+  std::string thinking_switch(bool thinks) const override {
+    return chat_template_ ? chat_template_->thinking_switch(thinks) : "";
   }
 
   ToolFormat tool_format() const override {

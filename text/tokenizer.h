@@ -19,6 +19,7 @@ struct Message {
   std::vector<ToolCall>
       tool_calls{};            // of an assistant, after the content; then `ids` are not used
   std::string tool_call_id{};  // of a tool: the call it answers
+  std::string thought{};       // of an assistant, before the content; templates may drop it
 };
 
 /// The special tokens that a tokenizer puts around plain text outside a chat: what transformers'
@@ -54,11 +55,16 @@ class Tokenizer {
   /// The model's chat template over `messages`, `add_generation_prompt` ends it where the
   /// assistant's answer begins. The only place that adds special tokens. Whether the ids of a
   /// history stay a prefix when messages are appended is up to the template (ChatTemplate).
-  /// `tools`: the functions that the model is told it may call. UserError for an empty list, other
-  /// roles, or an order of roles that the template rejects.
+  /// `tools`: the functions that the model is told it may call. `variables`: more variables of the
+  /// template, as a JSON object (thinking_switch()); empty: none. UserError for an empty list,
+  /// other roles, or an order of roles that the template rejects.
   virtual TokenIds render_chat(const std::vector<Message>& messages,
-                               bool add_generation_prompt = true,
-                               const ToolSet& tools = {}) const = 0;
+                               bool add_generation_prompt = true, const ToolSet& tools = {},
+                               const std::string& variables = {}) const = 0;
+
+  /// The template's variables that make the model think before it answers, or not; empty: the
+  /// template has no such switch.
+  virtual std::string thinking_switch(bool thinks) const = 0;
 
   /// How the model writes calls; kNone: its template has no tools or an unknown call format.
   virtual ToolFormat tool_format() const = 0;

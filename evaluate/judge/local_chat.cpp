@@ -8,6 +8,7 @@
 #include "core/stop.h"
 #include "runtime/engine/engine.h"
 #include "runtime/generate/make_generator.h"
+#include "text/thoughts.h"
 #include "text/tokenizer.h"
 
 namespace predgen::evaluate {
@@ -35,7 +36,8 @@ class LocalChat {
     for (const Json& message : request.at("messages")) {
       messages.push_back({message.at("role"), message.at("content")});
     }
-    const TokenIds prompt = tokenizer_->render_chat(messages);
+    const TokenIds prompt = tokenizer_->render_chat(messages, /*add_generation_prompt=*/true, {},
+                                                    tokenizer_->thinking_switch(false));
     const auto length = static_cast<int64_t>(prompt.size());
     const int64_t room = engine_.model().max_positions() - length;
     if (room < 1) throw UserError("{} tokens are too long for the judge", length);
@@ -54,8 +56,9 @@ class LocalChat {
     const auto num_tokens = tokens.size();
     // The model's vocabulary may be padded beyond the tokenizer's.
     std::erase_if(tokens, [&](TokenId id) { return id >= tokenizer_->vocab_size(); });
-    return {{"choices", {{{"message", {{"content", tokenizer_->decode(tokens)}}}}}},
-            {"usage", {{"prompt_tokens", length}, {"completion_tokens", num_tokens}}}};
+    return {
+        {"choices", {{{"message", {{"content", without_thoughts(tokenizer_->decode(tokens))}}}}}},
+        {"usage", {{"prompt_tokens", length}, {"completion_tokens", num_tokens}}}};
   }
 
   const std::unique_ptr<Tokenizer> tokenizer_;

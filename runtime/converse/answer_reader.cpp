@@ -8,8 +8,8 @@
 namespace predgen {
 
 AnswerReader::AnswerReader(const Tokenizer& tokenizer, SplitMode mode,
-                           const std::vector<std::string>& tool_names)
-    : tokenizer_(tokenizer), splitter_(tokenizer, mode), tokens_(tokenizer) {
+                           const std::vector<std::string>& tool_names, AnswerStart start)
+    : tokenizer_(tokenizer), splitter_(tokenizer, mode), tokens_(tokenizer), thoughts_(start) {
   if (!tool_names.empty()) parser_.emplace(tokenizer.tool_format(), tool_names);
 }
 
@@ -17,28 +17,37 @@ AnswerReader::Progress AnswerReader::push(TokenSpan tokens) {
   Progress progress;
   for (const TokenId token : tokens) {
     ++num_tokens_;
-    if (is_stop_token(tokenizer_.stop_tokens(), token)) continue;
-    if (parser_) {
-      push_with_calls(token, progress);
-    } else {
-      std::ranges::move(splitter_.push(token), std::back_inserter(progress.sentences));
-      progress.text += splitter_.added_text();
-    }
+    if (!is_stop_token(tokenizer_.stop_tokens(), token)) push(token, progress);
   }
   text_ += progress.text;
+  thought_ += progress.thought;
   return progress;
 }
 
-void AnswerReader::push_with_calls(TokenId token, Progress& progress) {
-  std::string text = tokens_.push({&token, 1});
-  if (text.empty()) {
-    const std::string whole = tokenizer_.decode({&token, 1}, /*keep_special=*/true);
-    if (ToolCallParser::is_marker(tokenizer_.tool_format(), whole)) text = whole;
-  }
-  const std::string said = take(parser_->push(text), progress);
-  std::ranges::move(splitter_.push_text(said), std::back_inserter(progress.sentences));
-  const bool has_call = parser_->is_in_call() || !progress.calls.empty();
+std::string AnswerReader::text_of(TokenId token) {
+  const std::string text = tokens_.push({&token, 1});
+  if (!text.empty()) return text;
+  std::string mark = tokenizer_.decode({&token, 1}, /*keep_special=*/true);
+  const bool is_mark = ThoughtParser::is_marker(mark) ||
+                       (parser_ && ToolCallParser::is_marker(tokenizer_.tool_format(), mark));
+  return is_mark ? mark : "";
+}
+
+void AnswerReader::push(TokenId token, Progress& progress) {
+  const bool was_thought = thoughts_.is_in_thought();
+  ThoughtParser::Pieces pieces = thoughts_.push(text_of(token));
+  num_thought_tokens_ += was_thought || thoughts_.is_in_thought();
+  std::ranges::move(splitter_.push_text(take(std::move(pieces), progress)),
+                    std::back_inserter(progress.sentences));
+  const bool has_call = (parser_ && parser_->is_in_call()) || !progress.calls.empty();
   if (has_call && !call_begin_) call_begin_ = num_tokens_ - 1;
+}
+
+std::string AnswerReader::take(ThoughtParser::Pieces pieces, Progress& progress) {
+  progress.thought += pieces.thought;
+  if (parser_) return take(parser_->push(pieces.said), progress);
+  progress.text += pieces.said;
+  return std::move(pieces.said);
 }
 
 std::string AnswerReader::take(std::vector<ToolCallParser::Part> parts, Progress& progress) {
@@ -55,14 +64,12 @@ std::string AnswerReader::take(std::vector<ToolCallParser::Part> parts, Progress
 
 AnswerReader::Progress AnswerReader::finish() {
   Progress progress;
-  std::string rest;
-  if (parser_) {
-    rest = take(parser_->push(tokens_.finish()), progress);
-    rest += take(parser_->finish(), progress);
-  }
+  std::string rest = take(thoughts_.push(tokens_.finish()), progress);
+  rest += take(thoughts_.finish(), progress);
+  if (parser_) rest += take(parser_->finish(), progress);
   progress.sentences = splitter_.finish(rest);
-  if (!parser_) progress.text = splitter_.added_text();
   text_ += progress.text;
+  thought_ += progress.thought;
   return progress;
 }
 

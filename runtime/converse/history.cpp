@@ -52,6 +52,11 @@ void History::set_tools(const ToolSet& tools) {
   tools_ = tools;
 }
 
+void History::set_variables(const std::string& variables) {
+  cut_.reset();
+  variables_ = variables;
+}
+
 void History::add(const Message& message) {
   cut_.reset();
   messages_.push_back(message);
@@ -105,13 +110,13 @@ std::vector<Message> History::from_round(int64_t first) const {
 TokenIds History::render(int64_t first) const {
   const std::vector<Message> messages = from_round(first);
   if (messages.empty()) return {};
-  return tokenizer_.render_chat(messages, /*add_generation_prompt=*/false, tools_);
+  return tokenizer_.render_chat(messages, /*add_generation_prompt=*/false, tools_, variables_);
 }
 
 TokenIds History::render(int64_t first, const std::string& user_text) const {
   std::vector<Message> messages = from_round(first);
   if (!goes_on_without(user_text)) messages.push_back({.role = "user", .content = user_text});
-  return tokenizer_.render_chat(messages, /*add_generation_prompt=*/true, tools_);
+  return tokenizer_.render_chat(messages, /*add_generation_prompt=*/true, tools_, variables_);
 }
 
 bool History::is_far_too_long(int64_t context_length) const {

@@ -28,6 +28,8 @@ class History {
   void set_system_prompt(const std::string& text);
   /// What the model may call from now on.
   void set_tools(const ToolSet& tools);
+  /// Variables of the chat template, as Tokenizer::render_chat() takes them.
+  void set_variables(const std::string& variables);
   /// Whether no new user text is needed: the last message is a function's result.
   bool goes_on_without(const std::string& user_text) const;
   /// Replaces the rounds; the system prompt stays.
@@ -72,6 +74,7 @@ class History {
   const Tokenizer& tokenizer_;
   std::vector<Message> messages_;
   ToolSet tools_;
+  std::string variables_;
   mutable std::optional<Cut> cut_;  // of these messages
 };
 

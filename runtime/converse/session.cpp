@@ -56,6 +56,7 @@ Session::Session(const SessionConfig& config, Engine& engine, const Tokenizer& t
   check_verifier(config.verifier);
   if (config.sampling) config.sampling->validate();
   set_tools(config.tools);
+  history_.set_variables(tokenizer.thinking_switch(config.thinks));
 }
 
 void Session::check_verifier(const VerifierConfig& verifier) const {

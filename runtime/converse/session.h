@@ -28,6 +28,7 @@ struct SessionConfig {
   uint64_t first_turn = 0;                   // its number: each turn has draws of its own
   std::string system_prompt{};               // its text; empty: none
   ToolSet tools{};                           // functions that the model may call
+  bool thinks = false;                       // a model whose template lets one choose
   std::shared_ptr<const EndReadout> end_readout{};  // for TurnObserver::on_end_by_words; null: none
   PauseHistory pauses{};       // of the turns before the first, for TurnConfig::waits_for_pauses
   int64_t max_context = 8192;  // tokens of prompt and answer; the model may have fewer positions

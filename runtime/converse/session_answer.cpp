@@ -46,7 +46,18 @@ void Session::answer(const Transcript& heard, Turn& turn) {
   const Seconds verification_start = clock_.now();
   const int64_t passes_before = speculator_.num_forward_passes();
   const int64_t draft_model_before = num_draft_model_passes();
-  AnswerReader reader(tokenizer_, config_.turn.split_mode, config_.tools.names);
+  History::Prompt rendered = prompt(heard.text);
+  result.prompt = std::move(rendered.ids);
+  if (result.dropped_rounds = rendered.dropped_rounds; result.dropped_rounds > 0) {
+    note(turn, clock_.now(), TurnEvent::Kind::kRoundsDropped,
+         std::to_string(result.dropped_rounds));
+    turn.observer.on_rounds_dropped(result.dropped_rounds);
+  }
+  const bool has_begun = keeps_begun(heard, turn);
+  const TokenIds& answered = has_begun ? turn.begun->prompt : result.prompt;
+  result.answers_partial = answered != result.prompt;
+  AnswerReader reader(tokenizer_, config_.turn.split_mode, config_.tools.names,
+                      answer_start(tokenizer_, answered));
   SpokenOpening opening(config_.turn.speaks_clauses);
   const auto say = [&](const std::string& text) {
     if (!metrics.first_words) metrics.first_words = (clock_.now() - heard.time).count();
@@ -54,6 +65,8 @@ void Session::answer(const Transcript& heard, Turn& turn) {
     speak([&] { speaker_->say(text); });
   };
   const auto take = [&](const AnswerReader::Progress& progress) {
+    result.thought += progress.thought;
+    result.thought_tokens = reader.num_thought_tokens();
     result.text += progress.text;
     if (!progress.text.empty()) turn.observer.on_text(progress.text);
     std::ranges::copy(progress.calls, std::back_inserter(result.calls));
@@ -80,17 +93,8 @@ void Session::answer(const Transcript& heard, Turn& turn) {
       say(is_first ? opening.rest_of(sentence.text) : sentence.text);
     }
   };
-  History::Prompt rendered = prompt(heard.text);
-  result.prompt = std::move(rendered.ids);
-  if (result.dropped_rounds = rendered.dropped_rounds; result.dropped_rounds > 0) {
-    note(turn, clock_.now(), TurnEvent::Kind::kRoundsDropped,
-         std::to_string(result.dropped_rounds));
-    turn.observer.on_rounds_dropped(result.dropped_rounds);
-  }
-  const bool has_begun = keeps_begun(heard, turn);
-  const TokenIds& answered = has_begun ? turn.begun->prompt : result.prompt;
-  result.answers_partial = answered != result.prompt;
   const auto& is_stuck = config_.turn.is_stuck;
+  bool repeats = false;
   // False: the answer ends here, whatever else the same pass found.
   const auto follow = [&](TokenSpan tokens) {
     while (!tokens.empty()) {
@@ -99,7 +103,8 @@ void Session::answer(const Transcript& heard, Turn& turn) {
       const TokenSpan next = tokens.first(std::min(tokens.size(), room));
       result.answer.insert(result.answer.end(), next.begin(), next.end());
       take(reader.push(next));
-      if (next.size() == room && is_stuck(result.answer, reader.text())) return false;
+      repeats = next.size() == room && is_stuck(result.answer, reader.text());
+      if (repeats) return false;
       tokens = tokens.subspan(next.size());
     }
     return true;
@@ -117,8 +122,10 @@ void Session::answer(const Transcript& heard, Turn& turn) {
   throw_if_stopped(turn.stop);
   take(reader.finish());
   result.stop_reason = step.generation.stop_reason;
-  // Nothing else cancels an answer that goes on.
-  if (result.stop_reason == StopReason::kCancelled) result.stop_reason = StopReason::kRepetition;
+  // The pass that found it may have found the answer's end, too, which is then not part of it.
+  const TokenIds& stops = tokenizer_.stop_tokens();
+  const bool is_whole = !result.answer.empty() && is_stop_token(stops, result.answer.back());
+  if (repeats) result.stop_reason = is_whole ? StopReason::kStopToken : StopReason::kRepetition;
   note(turn, clock_.now(), TurnEvent::Kind::kDone, result.text);
 
   metrics.first_sentence_kept =
@@ -153,7 +160,8 @@ void Session::note_pause(const Transcript& heard, const Turn& turn, Seconds soun
 }
 
 void Session::remember(const TurnResult& result) {
-  const TokenSpan ids = without_stop_token(result.answer, tokenizer_.stop_tokens());
+  TokenSpan ids = without_stop_token(result.answer, tokenizer_.stop_tokens());
+  if (result.thought_tokens > 0) ids = {};  // the template decides what becomes of thoughts
   history_.drop(result.dropped_rounds);
   if (!history_.goes_on_without(result.prompt_text)) {
     history_.add({.role = "user", .content = result.prompt_text});
@@ -161,7 +169,8 @@ void Session::remember(const TurnResult& result) {
   history_.add({.role = "assistant",
                 .content = result.text,
                 .ids = TokenIds(ids.begin(), ids.end()),
-                .tool_calls = result.calls});
+                .tool_calls = result.calls,
+                .thought = result.thought});
   last_answer_ = {.text = result.text,
                   .has_sound = speaker_->spoken().has_value(),
                   .is_said = result.metrics.first_words.has_value()};

@@ -53,7 +53,8 @@ PromptReader Session::end_reader(const Transcript& heard, const History::Prompt&
 }
 
 void Session::draft_answer(const Transcript& heard, const History::Prompt& rendered, Turn& turn) {
-  AnswerReader reader(tokenizer_, config_.turn.split_mode, config_.tools.names);
+  const AnswerStart start = answer_start(tokenizer_, rendered.ids);
+  AnswerReader reader(tokenizer_, config_.turn.split_mode, config_.tools.names, start);
   std::optional<SentenceSplitter::Sentence> sentence;
   int64_t num_sentences = 0;
   SpokenOpening opening(config_.turn.speaks_clauses);
@@ -104,7 +105,8 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
   if (!sentence || budget > 0 || is_outdated(heard, turn)) return;
   // Another answer is complete once its first sentence is.
   const auto follow = [&]() -> IsWhole {
-    return [other = AnswerReader(tokenizer_, config_.turn.split_mode)](TokenSpan tokens) mutable {
+    AnswerReader fresh(tokenizer_, config_.turn.split_mode, {}, start);
+    return [other = std::move(fresh)](TokenSpan tokens) mutable {
       return !other.push(tokens).sentences.empty();
     };
   };

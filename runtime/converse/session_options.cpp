@@ -35,6 +35,7 @@ SessionConfig make_session_config(const SessionOptions& options, Engine& engine)
     config.generator.sources.push_back("model");
   }
   if (config.wants_prices(engine.model())) measure_prices(config.generator, engine);
+  config.thinks = options.thinks;
   config.sampling = options.sampling;
   config.end_readout = options.end_readout;
   config.turn.work = work;

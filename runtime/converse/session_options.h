@@ -22,6 +22,7 @@ struct SessionOptions {
   std::string preset = "default";
   std::string system_prompt = "auto";  // as system_prompt_text() reads it
   bool has_voice = false;              // answers are spoken
+  bool thinks = false;                 // SessionConfig
   std::optional<SamplingConfig> sampling{};
   int64_t max_new_tokens = 256, max_context = 8192;
   int64_t turn_draft_tokens = 0;  // TurnConfig

@@ -37,7 +37,8 @@ void Session::preempt(const Transcript& heard, Turn& turn) {
 }
 
 void Session::continue_begun(const Transcript& heard, Turn& turn) {
-  AnswerReader reader(tokenizer_, config_.turn.split_mode, config_.tools.names);
+  AnswerReader reader(tokenizer_, config_.turn.split_mode, config_.tools.names,
+                      answer_start(tokenizer_, turn.begun->prompt));
   SpokenOpening opening(config_.turn.speaks_clauses);
   const auto take = [&](const AnswerReader::Progress& progress) {
     if (turn.sentence_ready) return;

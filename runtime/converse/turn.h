@@ -104,6 +104,8 @@ struct TurnResult {
   bool answers_partial = false;  // the answer is to an earlier transcript of the same words
   int64_t dropped_rounds = 0;  // oldest rounds forgotten, from this turn on: no room in the context
   TokenIds answer;             // stop token included
+  std::string thought;         // what the model thought before it spoke
+  int64_t thought_tokens = 0;  // with those of its marks
   std::string text;
   std::string first_sentence;
   int64_t first_sentence_tokens = 0;

@@ -43,9 +43,13 @@ std::optional<SamplingConfig> choose_sampling(const AskedSampling& asked,
                                               const GenerationDefaults& defaults) {
   const bool samples = asked.temperature || asked.top_k || asked.top_p || asked.min_p;
   SamplingConfig config;
+  config.frequency_penalty = asked.frequency_penalty.value_or(0);
+  config.presence_penalty = asked.presence_penalty.value_or(0);
+  config.penalty_window = asked.penalty_window.value_or(-1);
+  config.logit_bias = asked.logit_bias;
   if (!samples || asked.temperature == 0.0 || asked.top_p == 0.0) {
-    if (asked.repetition_penalty.value_or(1.0) == 1.0) return std::nullopt;
-    config.repetition_penalty = *asked.repetition_penalty;
+    config.repetition_penalty = asked.repetition_penalty.value_or(1.0);
+    if (!config.changes_logits()) return std::nullopt;
     config.temperature = 0;
     config.validate();
     return config;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -21,11 +22,14 @@ struct GenerationDefaults {
 struct AskedSampling {
   std::optional<double> temperature, top_p, min_p, repetition_penalty;
   std::optional<int64_t> top_k;
+  std::optional<double> frequency_penalty{}, presence_penalty{};
+  std::optional<int64_t> penalty_window{};
+  std::map<TokenId, double> logit_bias{};
   uint64_t seed = 0;
 };
 
-/// nullopt (greedy) unless sampling is asked for; then the defaults fill in the rest. A repetition
-/// penalty that is asked for applies to greedy answers, too (temperature 0). UserError for a value
+/// nullopt (greedy) unless sampling is asked for; then the defaults fill in the rest. Penalties and
+/// biases that are asked for apply to greedy answers, too (temperature 0). UserError for a value
 /// out of range.
 std::optional<SamplingConfig> choose_sampling(const AskedSampling& asked,
                                               const GenerationDefaults& defaults);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -25,9 +26,21 @@ void SamplingConfig::validate() const {
   if (!(repetition_penalty > 0) || !std::isfinite(repetition_penalty)) {
     throw UserError("repetition penalty is {}, but must be above 0 (1: none)", repetition_penalty);
   }
+  if (!std::isfinite(frequency_penalty) || !std::isfinite(presence_penalty)) {
+    throw UserError("a penalty is {} or {}, but must be a number", frequency_penalty,
+                    presence_penalty);
+  }
+  if (penalty_window < -1) {
+    throw UserError("penalties see {} tokens, but must see 0 or more (-1: all)", penalty_window);
+  }
   if (top_k < 0) throw UserError("top-k is {}, but must be 0 (all) or more", top_k);
   if (!(top_p > 0 && top_p <= 1)) throw UserError("top-p is {}, but must be in (0, 1]", top_p);
   if (!(min_p >= 0 && min_p <= 1)) throw UserError("min-p is {}, but must be in [0, 1]", min_p);
+}
+
+bool SamplingConfig::changes_logits() const {
+  return repetition_penalty != 1 || frequency_penalty != 0 || presence_penalty != 0 ||
+         !logit_bias.empty();
 }
 
 Sampler::Sampler(const SamplingConfig& config, uint64_t answer)
@@ -120,16 +133,55 @@ class Draw {
 
 }  // namespace
 
-at::Tensor Sampler::scaled(const at::Tensor& logits_V, TokenSpan before) const {
+namespace {
+
+/// `sign` times `values` added to the logits of their tokens.
+at::Tensor plus(const at::Tensor& logits_V, const std::map<TokenId, double>& values, double sign) {
+  if (values.empty()) return logits_V;
+  std::vector<int64_t> ids;
+  std::vector<double> numbers;
+  for (const auto& [id, value] : values) {
+    ids.push_back(id);
+    numbers.push_back(sign * value);
+  }
+  return logits_V.index_add(0, at::tensor(ids, at::kLong).to(logits_V.device()),
+                            at::tensor(numbers, at::kDouble).to(logits_V.device()));
+}
+
+}  // namespace
+
+at::Tensor Sampler::scaled(const at::Tensor& logits_V, TokenSpan before,
+                           int64_t answer_begin) const {
   at::Tensor scaled_V = logits_V.to(at::kDouble);
+  if (!config_.logit_bias.empty()) {
+    if (config_.logit_bias.rbegin()->first >= scaled_V.numel()) {
+      throw UserError("there is no token {} to be biased", config_.logit_bias.rbegin()->first);
+    }
+    scaled_V = plus(scaled_V, config_.logit_bias, 1);
+  }
+  const auto seen_from = [&](TokenSpan tokens) {
+    const auto window = static_cast<size_t>(config_.penalty_window);  // -1: the largest
+    return tokens.last(std::min(tokens.size(), window));
+  };
   if (config_.repetition_penalty != 1.0 && !before.empty()) {
-    const std::set<TokenId> tokens(before.begin(), before.end());
+    const TokenSpan seen_tokens = seen_from(before);
+    const std::set<TokenId> tokens(seen_tokens.begin(), seen_tokens.end());
     const at::Tensor ids = at::tensor(std::vector<int64_t>(tokens.begin(), tokens.end()), at::kLong)
                                .to(scaled_V.device());
     const at::Tensor seen = scaled_V.index_select(0, ids);
     const double penalty = config_.repetition_penalty;
     scaled_V =
         scaled_V.index_copy(0, ids, at::where(seen > 0, seen * (1 / penalty), seen * penalty));
+  }
+  if (config_.frequency_penalty != 0 || config_.presence_penalty != 0) {
+    std::map<TokenId, double> penalties;
+    const TokenSpan answer = before.subspan(static_cast<size_t>(answer_begin));
+    const TokenSpan seen = seen_from(before);
+    for (const TokenId token : answer.last(std::min(answer.size(), seen.size()))) {
+      const auto [penalty, is_new] = penalties.try_emplace(token, config_.presence_penalty);
+      penalty->second += config_.frequency_penalty;
+    }
+    scaled_V = plus(scaled_V, penalties, -1);
   }
   if (config_.temperature == 0) return scaled_V;
   // A GPU multiplies by the reciprocal of a number, which rounds otherwise, and divides by a
@@ -138,7 +190,7 @@ at::Tensor Sampler::scaled(const at::Tensor& logits_V, TokenSpan before) const {
 }
 
 TokenId Sampler::sample(const at::Tensor& logits_V, TokenSpan before, int64_t answer_begin) const {
-  const at::Tensor scaled_V = scaled(logits_V, before);
+  const at::Tensor scaled_V = scaled(logits_V, before, answer_begin);
   if (config_.temperature == 0) return argmax_rows(scaled_V.unsqueeze(0)).front();
   const auto place = static_cast<uint64_t>(std::ssize(before) - answer_begin);
   const double uniform = Random(seed_, "token", place).uniform();

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <map>
 
 #include "core/random.h"
 #include "text/token_ids.h"
@@ -19,6 +20,10 @@ struct SamplingConfig {
   /// Logits of tokens that are in the sequence already, the prompt included, are divided by it
   /// where positive and multiplied where negative (Keskar et al. 2019); 1: off. > 0
   double repetition_penalty = 1.0;
+  /// Subtracted from the logits of tokens that the answer has so far, for each time and once.
+  double frequency_penalty = 0, presence_penalty = 0;
+  int64_t penalty_window = -1;             // last tokens that penalties see; -1: all
+  std::map<TokenId, double> logit_bias{};  // added to logits before all penalties
   double temperature = 1.0;  // 0: the likeliest, the lowest id among equals; the rest is ignored
   int64_t top_k = 0;         // keep the k most likely; 0: all
   double top_p = 1.0;        // then the fewest whose probabilities reach p; in (0, 1]
@@ -27,6 +32,8 @@ struct SamplingConfig {
 
   /// UserError naming the value that is out of range.
   void validate() const;
+  /// Whether logits change before a token is taken, even if that is the likeliest one.
+  bool changes_logits() const;
 };
 
 /// Draws tokens. Each place in the answer has its own random number, so the draw after a given text
@@ -36,12 +43,13 @@ class Sampler {
  public:
   /// `answer`: its number in a conversation; each answer has its own random numbers.
   explicit Sampler(const SamplingConfig& config, uint64_t answer = 0);
-  /// The token after `before`, in which the answer begins at `answer_begin`.
+  /// The token after `before`, in which the answer begins at `answer_begin`. UserError for a bias
+  /// of a token that the model does not have.
   TokenId sample(const at::Tensor& logits_V, TokenSpan before, int64_t answer_begin) const;
 
  private:
   /// float64 on the device of the logits: after penalties, by temperature.
-  at::Tensor scaled(const at::Tensor& logits_V, TokenSpan before) const;
+  at::Tensor scaled(const at::Tensor& logits_V, TokenSpan before, int64_t answer_begin) const;
 
   SamplingConfig config_;
   uint64_t seed_;

@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "runtime/speculate/judge_question.h"
 #include "text/stop_tokens.h"
+#include "text/streaming_text.h"
 #include "text/utf8.h"
 
 namespace predgen {
@@ -48,8 +49,11 @@ ReflectionVerifier::ReflectionVerifier(const Tokenizer& tokenizer, SplitMode spl
   no_ = find_spellings(tokenizer, "no");
 }
 
-std::vector<int64_t> ReflectionVerifier::sentence_ends(const Draft& draft) const {
+std::vector<int64_t> ReflectionVerifier::sentence_ends(const Draft& draft,
+                                                       AnswerStart start) const {
   SentenceSplitter splitter(tokenizer_, split_mode_);
+  StreamingText text(tokenizer_);
+  ThoughtParser thoughts(start);
   std::vector<int64_t> ends;
   const auto take = [&](const std::vector<SentenceSplitter::Sentence>& sentences) {
     for (const SentenceSplitter::Sentence& sentence : sentences) {
@@ -57,9 +61,13 @@ std::vector<int64_t> ReflectionVerifier::sentence_ends(const Draft& draft) const
     }
   };
   const TokenSpan tokens = without_stop_token(draft.tokens, draft.stop_tokens);
-  for (const TokenId token : tokens) take(splitter.push(token));
+  for (const TokenId token : tokens) {
+    take(splitter.push_text(thoughts.push(text.push({&token, 1})).said));
+  }
   const bool answer_ends = tokens.size() < draft.tokens.size();
-  if (answer_ends || ends.empty()) take(splitter.finish());
+  if (answer_ends || ends.empty()) {
+    take(splitter.finish(thoughts.push(text.finish()).said + thoughts.finish().said));
+  }
   return ends;
 }
 
@@ -67,11 +75,14 @@ std::optional<EngineRequest> ReflectionVerifier::ask(const Draft& draft, const S
   judged_.clear();
   tree_ = {};
   std::vector<TokenIds> questions;
-  for (const int64_t end : sentence_ends(draft)) {
+  const AnswerStart start = answer_start(tokenizer_, sequence.tokens());
+  const std::string variables = tokenizer_.thinking_switch(/*thinks=*/false);
+  for (const int64_t end : sentence_ends(draft, start)) {
     // A draft may end within a character.
-    const std::string answer =
-        replace_ill_formed_utf8(tokenizer_.decode(draft.tokens.first(static_cast<size_t>(end))));
-    questions.push_back(tokenizer_.render_chat(judge_question(draft.prompt_text, answer)));
+    const std::string answer = without_thoughts(
+        replace_ill_formed_utf8(tokenizer_.decode(draft.tokens.first(static_cast<size_t>(end)))));
+    questions.push_back(tokenizer_.render_chat(judge_question(draft.prompt_text, answer),
+                                               /*add_generation_prompt=*/true, {}, variables));
     judged_.push_back({.end = end});
   }
   if (questions.empty()) return std::nullopt;

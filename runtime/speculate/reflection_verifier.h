@@ -8,6 +8,7 @@
 #include "runtime/generate/token_tree.h"
 #include "runtime/speculate/verifier.h"
 #include "text/sentence/sentence_splitter.h"
+#include "text/thoughts.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
@@ -30,8 +31,8 @@ class ReflectionVerifier : public Verifier {
   int64_t verify(const Draft& draft, const DraftLogits& logits) override;
 
  private:
-  /// Tokens of the draft until the end of each sentence to judge.
-  std::vector<int64_t> sentence_ends(const Draft& draft) const;
+  /// Tokens of the draft until the end of each sentence to judge; thoughts are none.
+  std::vector<int64_t> sentence_ends(const Draft& draft, AnswerStart start) const;
 
   const Tokenizer& tokenizer_;
   SplitMode split_mode_;

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/json.h"
 #include "core/stop.h"
 #include "runtime/converse/answer_reader.h"
 #include "runtime/generate/make_generator.h"
 #include "serve/api_error.h"
 #include "serve/new_id.h"
+#include "serve/openai/answer_loop.h"
 #include "serve/openai/stop_strings.h"
 #include "text/stop_tokens.h"
 
@@ -22,7 +24,25 @@ ApiError invalid(const std::string& field, const UserError& error) {
                   fmt::format("invalid value for '{}': {}", field, error.what()));
 }
 
+/// Of the chat template: the switch for thinking, and what the request has.
+std::string variables(const CompletionRequest& request, const Tokenizer& tokenizer, bool thinks) {
+  const std::string own = tokenizer.thinking_switch(request.thinks.value_or(thinks));
+  if (own.empty() || request.template_variables.empty()) return own + request.template_variables;
+  Json both = Json::parse(own);
+  both.update(Json::parse(request.template_variables));
+  return both.dump();
+}
+
+constexpr size_t kLoopTokens = 16;  // between two checks whether an answer is in a loop
+
 }  // namespace
+
+void CompletionUsage::add(const CompletionUsage& other) {
+  completion_tokens += other.completion_tokens;
+  accepted_tokens += other.accepted_tokens;
+  rejected_tokens += other.rejected_tokens;
+  thought_tokens += other.thought_tokens;
+}
 
 Completer::Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
                      const GenerationDefaults& defaults, const ServeConfig& config,
@@ -69,11 +89,11 @@ TokenIds Completer::prompt_ids(const CompletionRequest& request) const {
   const auto* ids = std::get_if<TokenIds>(&request.prompt);
   const std::string field = request.is_chat() ? "messages" : "prompt";
   try {
-    TokenIds tokens = ids ? *ids
-                      : text
-                          ? tokenizer_.encode(*text)
-                          : tokenizer_.render_chat(std::get<0>(request.prompt),
-                                                   /*add_generation_prompt=*/true, request.tools);
+    TokenIds tokens = ids    ? *ids
+                      : text ? tokenizer_.encode(*text)
+                             : tokenizer_.render_chat(
+                                   std::get<0>(request.prompt), /*add_generation_prompt=*/true,
+                                   request.tools, variables(request, tokenizer_, config_.think));
     if (tokens.empty()) throw UserError("it has no tokens");
     if (ids) tokenizer_.decode(tokens);  // knows them all
     return tokens;
@@ -96,20 +116,30 @@ std::vector<TokenIds> Completer::prediction_ids(const CompletionRequest& request
 
 int64_t Completer::room(const CompletionRequest& request, int64_t length) const {
   const int64_t left = context_length_ - length;
-  if (left >= request.max_tokens.value_or(1)) {
-    return request.max_tokens.value_or(std::min(left, config_.max_new_tokens));
-  }
-  if (left >= 1) {
-    throw ApiError(
-        {.param = request.max_tokens_name, .code = "context_length_exceeded"},
-        fmt::format("{} {} is too much: the context holds {} tokens, of which the prompt "
-                    "has {}, so {} are left",
-                    request.max_tokens_name, *request.max_tokens, context_length_, length, left));
-  }
+  if (left >= 1) return std::min(left, request.max_tokens.value_or(config_.max_new_tokens));
   throw ApiError(
       {.param = request.is_chat() ? "messages" : "prompt", .code = "context_length_exceeded"},
       fmt::format("the context holds {} tokens, and the prompt alone has {}", context_length_,
                   length));
+}
+
+std::optional<SamplingConfig> Completer::sampling(const CompletionRequest& request) const {
+  const auto& biases = request.sampling.logit_bias;
+  if (!biases.empty() && biases.rbegin()->first >= engine_.model().vocab_size()) {
+    throw ApiError({.param = "logit_bias", .code = "invalid_value"},
+                   fmt::format("invalid value for 'logit_bias': there is no token {}",
+                               biases.rbegin()->first));
+  }
+  try {
+    const auto sampling = choose_sampling(request.sampling, defaults_);
+    if (sampling && sampling->temperature > 0 && !defaults_.not_honoured.empty()) {
+      throw UserError("the model asks for \"{}\", which sampling does not do",
+                      defaults_.not_honoured);
+    }
+    return sampling;
+  } catch (const UserError& error) {
+    throw ApiError({.param = "temperature", .code = "invalid_value"}, error.what());
+  }
 }
 
 Completer::Job Completer::prepare(const CompletionRequest& request, const std::string& client) {
@@ -124,26 +154,18 @@ Completer::Job Completer::prepare(const CompletionRequest& request, const std::s
   job.tool_names_ = request.tools.names;
   job.has_many_calls_ = request.has_many_calls;
   job.logprobs_ = request.logprobs;
+  job.shows_thoughts_ = request.shows_thoughts;
+  if (request.is_chat()) job.start_ = answer_start(tokenizer_, job.prompt_);
   const auto length = std::ssize(job.prompt_);
   job.generation_ = {
       .max_new_tokens = room(request, length),
       .stop_tokens = request.is_chat() ? tokenizer_.stop_tokens() : defaults_.stop_tokens,
       .answer_begin = length};
-  try {
-    if (const auto sampling = choose_sampling(request.sampling, defaults_)) {
-      if (sampling->temperature > 0 && !defaults_.not_honoured.empty()) {
-        throw UserError("the model asks for \"{}\", which sampling does not do",
-                        defaults_.not_honoured);
-      }
-      job.generation_.sampler = std::make_shared<Sampler>(*sampling);
-    }
-  } catch (const UserError& error) {
-    throw ApiError({.param = "temperature", .code = "invalid_value"}, error.what());
-  }
+  job.sampling_ = sampling(request);
   return job;
 }
 
-CompletionResult Completer::complete(const Job& job, const Sink& sink,
+CompletionResult Completer::complete(const Job& job, int64_t choice, const Sink& sink,
                                      const std::stop_token& stop) {
   const c10::InferenceMode inference;
   const Baton::Hold hold(baton_, job.client_);
@@ -153,7 +175,7 @@ CompletionResult Completer::complete(const Job& job, const Sink& sink,
       .usage = {.prompt_tokens = length, .cached_tokens = sequence.num_cached()}};
   metrics_.count_prompt(length, result.usage.cached_tokens);
 
-  AnswerReader reader(tokenizer_, SplitMode::kNatural, job.tool_names_);
+  AnswerReader reader(tokenizer_, SplitMode::kNatural, job.tool_names_, job.start_);
   StopStrings stop_strings(job.stop_);
   const auto is_whole = [&] {
     return stop_strings.is_found() || (!job.has_many_calls_ && !result.calls.empty());
@@ -166,6 +188,7 @@ CompletionResult Completer::complete(const Job& job, const Sink& sink,
       has_sentence = true;
       metrics_.observe_first_sentence(elapsed);
     }
+    if (job.shows_thoughts_ && !progress.thought.empty()) sink.on_thought(progress.thought);
     const std::string text = stop_strings.push(progress.text);
     if (!text.empty()) sink.on_text(text);
     for (ToolCall call : progress.calls) {
@@ -178,7 +201,22 @@ CompletionResult Completer::complete(const Job& job, const Sink& sink,
   };
   std::optional<TokenScorer> scorer;
   if (job.logprobs_) scorer.emplace(engine_, tokenizer_, *job.logprobs_);
+  TokenIds answer;
+  bool is_looping = false;
+  const bool ends_loops = job.start_ != AnswerStart::kText && !config_.let_repeat;
+  // What of the new tokens comes before a loop's end, whatever else the same pass found.
+  const auto until_loop = [&](TokenSpan tokens) {
+    size_t count = 0;
+    while (count < tokens.size() && !is_looping) {
+      answer.push_back(tokens[count++]);
+      is_looping = ends_loops && answer.size() % kLoopTokens == 0 && ends_in_loop(answer);
+    }
+    return tokens.first(count);
+  };
   GenerationConfig generation = job.generation_;
+  if (job.sampling_) {
+    generation.sampler = std::make_shared<Sampler>(*job.sampling_, static_cast<uint64_t>(choice));
+  }
   generation.should_stop = [&] { return stop.stop_requested() || !sink.is_wanted(); };
   GeneratorConfig decoder{.name = config_.decoder, .prices = prices_};
   if (!job.predictions_.empty()) decoder.sources = {"ngram"};
@@ -186,20 +224,23 @@ CompletionResult Completer::complete(const Job& job, const Sink& sink,
       make_generator(decoder, engine_)
           ->generate(sequence, {.drafts = job.predictions_}, generation, [&](TokenSpan tokens) {
             throw_if_stopped(stop);
+            const TokenSpan next = until_loop(tokens);
             if (scorer && !tokens.empty()) {
               std::vector<TokenScore> scores = scorer->score(sequence, std::ssize(tokens));
-              if (is_stop_token(generation.stop_tokens, tokens.back())) scores.pop_back();
+              const bool is_end = is_stop_token(generation.stop_tokens, tokens.back());
+              scores.resize(std::min(next.size(), tokens.size() - (is_end ? 1 : 0)));
               sink.on_scores(std::move(scores));
             }
-            take(reader.push(tokens));
-            return sink.is_wanted() && !is_whole();
+            take(reader.push(next));
+            return !is_looping && sink.is_wanted() && !is_whole();
           });
   throw_if_stopped(stop);
   take(reader.finish());
   if (const std::string held = stop_strings.finish(); !held.empty()) sink.on_text(held);
-  result.is_cut = generated.stop_reason == StopReason::kMaxNewTokens ||
+  result.is_cut = is_looping || generated.stop_reason == StopReason::kMaxNewTokens ||
                   generated.stop_reason == StopReason::kCacheFull;
-  result.usage.completion_tokens = generated.num_new_tokens;
+  result.usage.completion_tokens = std::ssize(answer);
+  result.usage.thought_tokens = reader.num_thought_tokens();
   result.usage.accepted_tokens = generated.num_accepted;
   result.usage.rejected_tokens = generated.num_checked - generated.num_accepted;
   metrics_.count_generated(generated.num_new_tokens);

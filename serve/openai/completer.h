@@ -17,6 +17,7 @@
 #include "serve/places.h"
 #include "serve/serve_config.h"
 #include "serve/serve_metrics.h"
+#include "text/thoughts.h"
 #include "text/tokenizer.h"
 
 namespace predgen::serve {
@@ -25,10 +26,14 @@ struct CompletionUsage {
   int64_t prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0;
   /// Guessed tokens that passes checked beside the answer's next token: those kept, and the others.
   int64_t accepted_tokens = 0, rejected_tokens = 0;
+  int64_t thought_tokens = 0;  // of the completion's
+
+  /// Adds what another answer to the same prompt took.
+  void add(const CompletionUsage& other);
 };
 
 struct CompletionResult {
-  bool is_cut = false;            // by the limit on its tokens
+  bool is_cut = false;            // by the limit on its tokens, or because it repeated itself
   std::vector<ToolCall> calls{};  // each with an id
   CompletionUsage usage{};
 };
@@ -53,6 +58,9 @@ class Completer {
     std::vector<TokenIds> predictions_;
     std::vector<std::string> stop_;
     GenerationConfig generation_;
+    std::optional<SamplingConfig> sampling_;
+    AnswerStart start_ = AnswerStart::kText;
+    bool shows_thoughts_ = true;
     std::vector<std::string> tool_names_;
     bool has_many_calls_ = true;
     std::optional<int64_t> logprobs_;
@@ -66,6 +74,8 @@ class Completer {
   struct Sink {
     /// More of the answer, in the calling thread, which holds the baton: others wait for it.
     std::function<void(const std::string& text)> on_text;
+    /// More of what the model thinks before it answers, likewise.
+    std::function<void(const std::string& thought)> on_thought;
     /// A call of a function, whole, in the calling thread, which holds the baton.
     std::function<void(const ToolCall& call)> on_call;
     /// The next tokens, if a request wants to know how likely they are: before their text.
@@ -74,7 +84,9 @@ class Completer {
     std::function<bool()> is_wanted;
   };
   /// Waits for the baton. Ends early when the answer is not wanted; Interrupted if stopped.
-  CompletionResult complete(const Job& job, const Sink& sink, const std::stop_token& stop);
+  /// `choice`: each answer to a job has draws of its own.
+  CompletionResult complete(const Job& job, int64_t choice, const Sink& sink,
+                            const std::stop_token& stop);
 
   int64_t num_sessions() const { return sessions_.num_taken(); }
   /// Tokens that prompt and answer may have together.
@@ -84,6 +96,7 @@ class Completer {
   std::shared_ptr<const void> enter(const std::string& client);
   void check_tools(const CompletionRequest& request) const;
   TokenIds prompt_ids(const CompletionRequest& request) const;
+  std::optional<SamplingConfig> sampling(const CompletionRequest& request) const;
   /// Drafts as in Guess: one, or none.
   std::vector<TokenIds> prediction_ids(const CompletionRequest& request) const;
   /// How many tokens the answer to a prompt of `length` may have.

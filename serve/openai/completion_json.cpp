@@ -8,19 +8,25 @@
 namespace predgen::serve {
 namespace {
 
-Json usage(const CompletionUsage& usage) {
+Json usage_json(const CompletionUsage& usage) {
   return {{"prompt_tokens", usage.prompt_tokens},
           {"completion_tokens", usage.completion_tokens},
           {"total_tokens", usage.prompt_tokens + usage.completion_tokens},
           {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens}}},
           {"completion_tokens_details",
-           {{"accepted_prediction_tokens", usage.accepted_tokens},
+           {{"reasoning_tokens", usage.thought_tokens},
+            {"accepted_prediction_tokens", usage.accepted_tokens},
             {"rejected_prediction_tokens", usage.rejected_tokens}}}};
 }
 
 const char* finish_reason(const CompletionResult& result) {
   if (result.is_cut) return "length";
   return result.calls.empty() ? "stop" : "tool_calls";
+}
+
+/// Under the names of DeepSeek and of OpenRouter.
+Json thought_json(const std::string& thought) {
+  return {{"reasoning_content", thought}, {"reasoning", thought}};
 }
 
 Json call_json(const ToolCall& call) {
@@ -86,28 +92,43 @@ Json CompletionJson::logprobs(const std::optional<std::vector<TokenScore>>& scor
   return is_chat_ ? chat_scores(*scores) : text_scores(*scores);
 }
 
-Json CompletionJson::whole(const std::string& text, const CompletionResult& result,
-                           const std::optional<std::vector<TokenScore>>& scores) const {
-  Json choice{
-      {"index", 0}, {"finish_reason", finish_reason(result)}, {"logprobs", logprobs(scores)}};
-  if (is_chat_) {
-    const bool has_text = !text.empty() || result.calls.empty();
-    choice["message"] = {
-        {"role", "assistant"}, {"content", has_text ? Json(text) : Json()}, {"refusal", nullptr}};
-    for (const ToolCall& call : result.calls) {
-      choice["message"]["tool_calls"].push_back(call_json(call));
+CompletionJson CompletionJson::choice(int64_t index) const {
+  CompletionJson other = *this;
+  other.index_ = index;
+  return other;
+}
+
+Json CompletionJson::whole(const std::vector<CompletionChoice>& choices) const {
+  Json list = Json::array();
+  CompletionUsage sum = choices.front().result.usage;
+  for (const CompletionChoice& each : choices) {
+    const CompletionResult& result = each.result;
+    if (!list.empty()) sum.add(result.usage);
+    Json choice{{"index", list.size()},
+                {"finish_reason", finish_reason(result)},
+                {"logprobs", logprobs(each.scores)}};
+    if (is_chat_) {
+      const bool has_text = !each.text.empty() || result.calls.empty();
+      choice["message"] = {{"role", "assistant"},
+                           {"content", has_text ? Json(each.text) : Json()},
+                           {"refusal", nullptr}};
+      if (!each.thought.empty()) choice["message"].update(thought_json(each.thought));
+      for (const ToolCall& call : result.calls) {
+        choice["message"]["tool_calls"].push_back(call_json(call));
+      }
+    } else {
+      choice["text"] = each.text;
     }
-  } else {
-    choice["text"] = text;
+    list.push_back(std::move(choice));
   }
-  Json answer = object(/*is_chunk=*/false, Json::array({std::move(choice)}));
-  answer["usage"] = usage(result.usage);
+  Json answer = object(/*is_chunk=*/false, std::move(list));
+  answer["usage"] = usage_json(sum);
   return answer;
 }
 
 Json CompletionJson::chunk(Json delta, const Json& finish,
                            const std::optional<std::vector<TokenScore>>& scores) const {
-  Json choice{{"index", 0}, {"finish_reason", finish}, {"logprobs", logprobs(scores)}};
+  Json choice{{"index", index_}, {"finish_reason", finish}, {"logprobs", logprobs(scores)}};
   if (is_chat_) {
     choice["delta"] = std::move(delta);
   } else {
@@ -118,6 +139,10 @@ Json CompletionJson::chunk(Json delta, const Json& finish,
 
 Json CompletionJson::role_chunk() const {
   return chunk({{"role", "assistant"}, {"content", ""}}, nullptr);
+}
+
+Json CompletionJson::thought_chunk(const std::string& thought) const {
+  return chunk(thought_json(thought), nullptr);
 }
 
 Json CompletionJson::text_chunk(const std::string& text,
@@ -138,9 +163,9 @@ Json CompletionJson::last_chunk(const CompletionResult& result,
   return chunk(Json::object(), finish_reason(result), scores);
 }
 
-Json CompletionJson::usage_chunk(const CompletionResult& result) const {
+Json CompletionJson::usage_chunk(const CompletionUsage& usage) const {
   Json last = object(/*is_chunk=*/true, Json::array());
-  last["usage"] = usage(result.usage);
+  last["usage"] = usage_json(usage);
   return last;
 }
 

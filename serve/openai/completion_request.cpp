@@ -1,10 +1,15 @@
 #include "serve/openai/completion_request.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <random>
 
-#include "serve/api_error.h"
+#include "core/error.h"
+#include "serve/openai/chat_messages.h"
+#include "serve/openai/request_parameters.h"
 #include "serve/request_fields.h"
 #include "serve/tool_request.h"
 
@@ -13,70 +18,10 @@ namespace {
 
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 constexpr int64_t kDefaultCompletionTokens = 16;
-constexpr size_t kMaxStops = 4;
+constexpr size_t kMaxStops = 256;     // each is looked for after every token
+constexpr int64_t kMaxChoices = 128;  // as OpenAI has it
+constexpr double kMaxBias = 100;
 constexpr int64_t kMaxLogprobs = 20, kMaxCompletionLogprobs = 5;  // as OpenAI has it
-
-/// A text, or a list of parts of a text.
-std::string read_content(const Json& content, const std::string& where) {
-  if (content.is_string()) return content.get<std::string>();
-  if (!content.is_array()) RequestFields::fail_type(where, "a string or a list of parts", content);
-  std::string text;
-  for (const Json& part : content) {
-    const bool is_text = part.is_object() && part.value("type", Json()) == "text" &&
-                         part.contains("text") && part["text"].is_string();
-    if (!is_text) {
-      RequestFields::fail_value(where, R"(its parts must be {"type": "text", "text": "..."})");
-    }
-    text += part["text"].get<std::string>();
-  }
-  return text;
-}
-
-Message read_message(const Json& message, const std::string& where) {
-  if (!message.is_object()) RequestFields::fail_type(where, "an object", message);
-  const Json role = message.value("role", Json());
-  if (role != "system" && role != "developer" && role != "user" && role != "assistant" &&
-      role != "tool") {
-    RequestFields::fail_value(where + ".role",
-                              "must be system, developer, user, assistant or tool");
-  }
-  Message read{.role = role == "developer" ? "system" : role.get<std::string>(), .content = ""};
-  if (role == "assistant") {
-    read.tool_calls = read_tool_calls(message.value("tool_calls", Json()), where + ".tool_calls");
-  }
-  if (role == "tool") {
-    const Json id = message.value("tool_call_id", Json());
-    if (!id.is_string()) RequestFields::fail_type(where + ".tool_call_id", "a string", id);
-    read.tool_call_id = id.get<std::string>();
-  }
-  const Json content = message.value("content", Json());
-  if (!content.is_null() || read.tool_calls.empty()) {
-    read.content = read_content(content, where + ".content");
-  }
-  return read;
-}
-
-bool has_call(const std::vector<Message>& messages, const std::string& id) {
-  return std::ranges::any_of(messages, [&](const Message& message) {
-    return std::ranges::any_of(message.tool_calls,
-                               [&](const ToolCall& call) { return call.id == id; });
-  });
-}
-
-std::vector<Message> read_messages(const Json& list) {
-  if (!list.is_array()) RequestFields::fail_type("messages", "a list", list);
-  if (list.empty()) RequestFields::fail_value("messages", "must not be empty");
-  std::vector<Message> messages;
-  for (const Json& message : list) {
-    const std::string where = fmt::format("messages[{}]", messages.size());
-    Message read = read_message(message, where);
-    if (read.role == "tool" && !has_call(messages, read.tool_call_id)) {
-      RequestFields::fail_value(where + ".tool_call_id", "no message before it has such a call");
-    }
-    messages.push_back(std::move(read));
-  }
-  return messages;
-}
 
 void read_prompt(const Json& prompt, CompletionRequest& request) {
   // A single prompt may be in a list.
@@ -95,17 +40,36 @@ void read_prompt(const Json& prompt, CompletionRequest& request) {
 }
 
 std::vector<std::string> read_stop(const Json& stop) {
-  if (stop.is_null()) return {};
   std::vector<std::string> strings;
+  if (stop.is_null()) return strings;
   for (const Json& one : stop.is_array() ? stop : Json::array({stop})) {
     if (!one.is_string()) RequestFields::fail_type("stop", "a string or a list of strings", one);
-    strings.push_back(one.get<std::string>());
-    if (strings.back().empty()) RequestFields::fail_value("stop", "must not be an empty string");
+    if (one != "") strings.push_back(one.get<std::string>());
   }
   if (strings.size() > kMaxStops) {
     RequestFields::fail_value("stop", fmt::format("must be at most {} strings", kMaxStops));
   }
   return strings;
+}
+
+std::map<TokenId, double> read_logit_bias(const Json& biases) {
+  std::map<TokenId, double> read;
+  if (biases.is_null()) return read;
+  if (!biases.is_object()) RequestFields::fail_type("logit_bias", "an object", biases);
+  for (const auto& [token, bias] : biases.items()) {
+    TokenId id = 0;
+    const char* const end = token.data() + token.size();
+    const auto number = std::from_chars(token.data(), end, id);
+    if (number.ec != std::errc() || number.ptr != end || id < 0) {
+      RequestFields::fail_value("logit_bias", "its keys must be ids of tokens");
+    }
+    if (!bias.is_number()) RequestFields::fail_type("logit_bias", "numbers", bias);
+    read[id] = bias.get<double>();
+    if (!(std::abs(read[id]) <= kMaxBias)) {
+      RequestFields::fail_value("logit_bias", "its numbers must be from -100 to 100");
+    }
+  }
+  return read;
 }
 
 std::string read_prediction(const Json& prediction) {
@@ -117,42 +81,106 @@ std::string read_prediction(const Json& prediction) {
   return read_content(prediction.value("content", Json()), "prediction.content");
 }
 
+void read_sampling(RequestFields& fields, AskedSampling& into) {
+  into.temperature = fields.number("temperature", 0, 2);
+  into.top_p = fields.number("top_p", 0, 1);
+  into.top_k = fields.integer("top_k", -1, kAny);
+  if (into.top_k == -1) into.top_k = 0;
+  into.min_p = fields.number("min_p", 0, 1);
+  fields.alias("repetition_penalty", "repeat_penalty");
+  into.repetition_penalty = fields.number("repetition_penalty", 0.01, 100);
+  into.frequency_penalty = fields.number("frequency_penalty", -2, 2);
+  into.presence_penalty = fields.number("presence_penalty", -2, 2);
+  into.penalty_window = fields.integer("repeat_last_n", -1, kAny);
+  into.logit_bias = read_logit_bias(fields.any("logit_bias"));
+  fields.alias("seed", "random_seed");
+  const std::optional<uint64_t> seed = fields.seed("seed");
+  into.seed = seed ? *seed : std::random_device()();
+}
+
 /// Fields that both kinds of requests have.
-void read_common(RequestFields& fields, CompletionRequest& request) {
+void read_common(RequestFields& fields, Endpoint endpoint, CompletionRequest& request) {
+  fields.merge("options");
+  fields.merge("extra_body");
   request.model = *fields.text("model", /*required=*/true);
-  request.max_tokens = fields.integer("max_tokens", 1, kAny);
+  for (const char* other : {"n_predict", "num_predict"}) fields.alias("max_tokens", other);
+  request.max_tokens = fields.limit("max_tokens");
+  if (const auto newer = fields.limit("max_completion_tokens")) request.max_tokens = newer;
+  request.num_choices = fields.integer("n", 1, kMaxChoices).value_or(1);
   request.stop = read_stop(fields.any("stop"));
-  request.sampling.temperature = fields.number("temperature", 0, 2);
-  request.sampling.top_p = fields.number("top_p", 0, 1);
-  if (request.sampling.top_p == 0.0) {
-    RequestFields::fail_value("top_p", "must be above 0, and 1 at most");
-  }
-  request.sampling.top_k = fields.integer("top_k", 0, kAny);
-  request.sampling.min_p = fields.number("min_p", 0, 1);
-  request.sampling.repetition_penalty = fields.number("repetition_penalty", 0.01, 100);
-  const std::optional<int64_t> seed =
-      fields.integer("seed", std::numeric_limits<int64_t>::min(), kAny);
-  request.sampling.seed = seed ? static_cast<uint64_t>(*seed) : std::random_device()();
+  read_sampling(fields, request.sampling);
+  request.prediction = read_prediction(fields.any("prediction"));
   request.stream = fields.flag("stream");
-  const Json& options = fields.any("stream_options");
-  if (!options.is_null() && !options.is_object()) {
-    RequestFields::fail_type("stream_options", "an object", options);
+  request.include_usage = fields.object("stream_options").flag("include_usage");
+  read_by_table(fields, endpoint);
+}
+
+/// Whether an effort to think is one at all; nullopt: the client leaves it to the server.
+std::optional<bool> is_effort(const Json& effort, const std::string& where) {
+  if (effort.is_null() || effort == "auto" || effort == "default") return std::nullopt;
+  if (effort == "none" || effort == "minimal") return false;
+  for (const char* some : {"low", "medium", "high", "xhigh", "max"}) {
+    if (effort == some) return true;
   }
-  if (options.is_object() && options.contains("include_usage")) {
-    const Json& usage = options["include_usage"];
-    if (!usage.is_boolean()) {
-      RequestFields::fail_type("stream_options.include_usage", "a boolean", usage);
-    }
-    request.include_usage = usage.get<bool>();
+  RequestFields::fail_value(where, "must be none, minimal, low, medium, high, xhigh or max");
+}
+
+/// A flag, or an effort.
+std::optional<bool> flag_or_effort(RequestFields& fields, const char* name) {
+  const Json& value = fields.any(name);
+  if (value.is_boolean()) return value.get<bool>();
+  return is_effort(value, fields.full_name(name));
+}
+
+/// What the APIs of Anthropic and others call thinking: {"type": "enabled" or "disabled"}.
+std::optional<bool> read_thinking(RequestFields& fields) {
+  const Json& value = fields.any("thinking");
+  if (!value.is_object()) return flag_or_effort(fields, "thinking");
+  const std::string type = fields.object("thinking").text("type").value_or("enabled");
+  if (type == "enabled" || type == "disabled") return type == "enabled";
+  if (type == "adaptive" || type == "auto") return std::nullopt;
+  RequestFields::fail_value("thinking.type", "must be enabled, disabled or adaptive");
+}
+
+/// The field `reasoning` as OpenRouter and the Responses API have it.
+std::optional<bool> read_reasoning(RequestFields& fields, CompletionRequest& request) {
+  RequestFields reasoning = fields.object("reasoning");
+  if (reasoning.flag("exclude")) request.shows_thoughts = false;
+  const std::optional<bool> effort = flag_or_effort(reasoning, "effort");
+  if (reasoning.any("enabled").is_null()) return effort;
+  return reasoning.flag("enabled");
+}
+
+/// A budget of tokens to think: none is no; others are wishes.
+std::optional<bool> read_budget(RequestFields& fields, const char* name) {
+  return fields.integer(name, std::numeric_limits<int64_t>::min(), kAny) == 0 ? std::optional(false)
+                                                                              : std::nullopt;
+}
+
+void read_thoughts(RequestFields& fields, CompletionRequest& request) {
+  const std::optional<bool> wishes[] = {flag_or_effort(fields, "enable_thinking"),
+                                        flag_or_effort(fields, "think"),
+                                        read_thinking(fields),
+                                        read_reasoning(fields, request),
+                                        flag_or_effort(fields, "reasoning_effort"),
+                                        read_budget(fields, "thinking_budget"),
+                                        read_budget(fields, "reasoning_budget")};
+  for (const std::optional<bool>& wish : wishes) {
+    if (!request.thinks) request.thinks = wish;
   }
-  fields.expect_neutral("n", {Json(1)});
-  fields.expect_neutral("presence_penalty", {Json(0)});
-  fields.expect_neutral("frequency_penalty", {Json(0)});
-  fields.expect_neutral("logit_bias", {Json::object()});
-  for (const char* name :
-       {"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key"}) {
-    fields.ignore(name);
+  const bool is_asked = !fields.any("include_reasoning").is_null();
+  if (is_asked && !fields.flag("include_reasoning")) request.shows_thoughts = false;
+  const Json& variables = fields.any("chat_template_kwargs");
+  if (variables.is_null()) return;
+  if (!variables.is_object())
+    RequestFields::fail_type("chat_template_kwargs", "an object", variables);
+  for (const char* own : {"messages", "tools", "documents", "add_generation_prompt",
+                          "continue_final_message", "chat_template", "bos_token", "eos_token"}) {
+    if (!variables.contains(own)) continue;
+    RequestFields::fail_unsupported(fmt::format("chat_template_kwargs.{}", own),
+                                    "is not for clients to set");
   }
+  if (!variables.empty()) request.template_variables = variables.dump();
 }
 
 }  // namespace
@@ -160,41 +188,31 @@ void read_common(RequestFields& fields, CompletionRequest& request) {
 CompletionRequest parse_chat_request(std::string_view body) {
   RequestFields fields(body);
   CompletionRequest request;
-  read_common(fields, request);
+  read_common(fields, Endpoint::kChat, request);
   request.prompt = read_messages(fields.any("messages", /*required=*/true));
-  const auto newer_name = fields.integer("max_completion_tokens", 1, kAny);
-  if (newer_name) {
-    request.max_tokens = newer_name;
-    request.max_tokens_name = "max_completion_tokens";
-  }
   const auto top = fields.integer("top_logprobs", 0, kMaxLogprobs);
   if (fields.flag("logprobs")) {
     request.logprobs = top.value_or(0);
   } else if (top.value_or(0) > 0) {
     RequestFields::fail_value("top_logprobs", "needs logprobs");
   }
-  fields.expect_neutral("response_format", {Json({{"type", "text"}})});
-  fields.expect_neutral("modalities", {Json::array({"text"})});
+  read_thoughts(fields, request);
   const std::optional<ToolSet> tools = read_tools(fields, ToolShape::kNested);
   if (read_tool_choice(fields).value_or(true)) request.tools = tools.value_or(ToolSet());
-  request.prediction = read_prediction(fields.any("prediction"));
   const bool is_asked = !fields.any("parallel_tool_calls").is_null();
   if (is_asked) request.has_many_calls = fields.flag("parallel_tool_calls");
-  fields.finish();
+  request.ignored = fields.not_known();
   return request;
 }
 
 CompletionRequest parse_completion_request(std::string_view body) {
   RequestFields fields(body);
   CompletionRequest request;
-  read_common(fields, request);
+  read_common(fields, Endpoint::kCompletions, request);
   read_prompt(fields.any("prompt", /*required=*/true), request);
   if (!request.max_tokens) request.max_tokens = kDefaultCompletionTokens;
-  fields.expect_neutral("best_of", {Json(1)});
-  fields.expect_neutral("echo", {Json(false)});
   request.logprobs = fields.integer("logprobs", 0, kMaxCompletionLogprobs);
-  fields.expect_neutral("suffix", {Json("")});
-  fields.finish();
+  request.ignored = fields.not_known();
   return request;
 }
 

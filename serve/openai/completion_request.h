@@ -17,22 +17,26 @@ struct CompletionRequest {
   std::string model;
   /// A chat so far; or text or ids to continue.
   std::variant<std::vector<Message>, std::string, TokenIds> prompt;
-  std::optional<int64_t> max_tokens;
-  std::string max_tokens_name = "max_tokens";  // as the request has it
-  std::vector<std::string> stop;
+  std::optional<int64_t> max_tokens;  // the largest integer: as many as there is room for
+  int64_t num_choices = 1;            // answers
+  std::vector<std::string> stop;      // none is empty
   AskedSampling sampling;             // the seed is drawn if the request has none
   ToolSet tools{};                    // that the answer may call
   bool has_many_calls = true;         // otherwise it ends with the first one
   std::string prediction{};           // what the answer may say, as a whole or in parts
   std::optional<int64_t> logprobs{};  // of each token and of this many likeliest; nullopt: none
+  std::optional<bool> thinks{};       // before it answers; nullopt: as the server is configured
+  std::string template_variables{};   // further ones, a JSON object; empty: none
+  bool shows_thoughts = true;
   bool stream = false;
-  bool include_usage = false;  // in a stream
+  bool include_usage = false;          // in a stream
+  std::vector<std::string> ignored{};  // names of fields that no API has
 
   bool is_chat() const { return prompt.index() == 0; }
 };
 
-/// ApiError, which names the field: for syntax, types and ranges, for fields that are not known,
-/// and for those that would change the answer in a way that is not supported.
+/// What becomes of each field is told in request_parameters.h. ApiError, which names the field: for
+/// syntax, types and ranges, and for what would change the answer in a way that is not supported.
 CompletionRequest parse_chat_request(std::string_view body);
 /// ApiError as parse_chat_request(). Without max_tokens: 16, as OpenAI has it.
 CompletionRequest parse_completion_request(std::string_view body);

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <ctime>
-#include <iterator>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "core/text.h"
 #include "core/version.h"
 #include "serve/api_error.h"
 #include "serve/http/url.h"
-#include "serve/openai/completion_json.h"
 #include "serve/openai/model_name.h"
 #include "serve/page/page_file.h"
 
@@ -73,18 +70,6 @@ HttpAnswer to_answer(const ApiError& error, const std::string& endpoint) {
   return answer;
 }
 
-constexpr size_t kFewScores = 16;
-
-using Scores = std::optional<std::vector<TokenScore>>;
-
-Scores first_scores(const CompletionRequest& request) {
-  return request.logprobs ? Scores(std::in_place) : std::nullopt;
-}
-
-void add(Scores& scores, std::vector<TokenScore>& more) {
-  std::ranges::move(more, std::back_inserter(scores.value()));
-}
-
 }  // namespace
 
 OpenAiApi::OpenAiApi(Completer& completer, Baton& baton, ServeMetrics& metrics,
@@ -93,6 +78,7 @@ OpenAiApi::OpenAiApi(Completer& completer, Baton& baton, ServeMetrics& metrics,
       baton_(baton),
       metrics_(metrics),
       realtime_(realtime),
+      completions_(completer, baton, model_name),
       speech_(realtime.host(), realtime.max_sessions()),
       transcriptions_(realtime.host(), realtime.max_sessions()),
       responses_(completer, baton, model_name),
@@ -180,9 +166,9 @@ int OpenAiApi::answer(const HttpRequest& request, const std::string& path, HttpR
                    "the server stops: ask again");
   }
   if (to == kChat) {
-    complete(parse_chat_request(request.body), client, reply, stop);
+    completions_.serve(parse_chat_request(request.body), client, reply, stop);
   } else if (to == kCompletions) {
-    complete(parse_completion_request(request.body), client, reply, stop);
+    completions_.serve(parse_completion_request(request.body), client, reply, stop);
   } else if (to == kResponses) {
     responses_.serve(request, client, reply, stop);
   } else if (to == kTranscriptions) {
@@ -221,69 +207,6 @@ HttpAnswer OpenAiApi::metrics() const {
                                           .conversations = realtime_.num_sessions(),
                                           .waiting = baton_.num_waiting()});
   return {.body = text, .type = "text/plain; version=0.0.4"};
-}
-
-void OpenAiApi::complete(const CompletionRequest& request, const std::string& client,
-                         HttpReply& reply, const std::stop_token& stop) {
-  check_model_name(request.model, model_name_);
-  const Completer::Job job = completer_.prepare(request, client);
-  if (request.stream) return stream(request, job, reply, stop);
-  std::string text;
-  Scores scores = first_scores(request);
-  const CompletionResult result =
-      completer_.complete(job,
-                          {.on_text = [&](const std::string& more) { text += more; },
-                           .on_call = [](const ToolCall&) {},  // they are in the result
-                           .on_scores = [&](std::vector<TokenScore> more) { add(scores, more); },
-                           .is_wanted = [&] { return !reply.is_gone(); }},
-                          stop);
-  const CompletionJson json(request.is_chat(), model_name_);
-  reply.send({.body = to_text(json.whole(text, result, scores))});
-}
-
-void OpenAiApi::stream(const CompletionRequest& request, const Completer::Job& job,
-                       HttpReply& reply, const std::stop_token& stop) {
-  const CompletionJson json(request.is_chat(), model_name_);
-  if (request.is_chat()) reply.send_event(to_text(json.role_chunk()));
-  const auto send = [&](const Json& chunk) {
-    if (reply.offer_event(to_text(chunk))) return;
-    const Baton::Rest rest(baton_);
-    reply.flush();
-  };
-  size_t num_calls = 0;
-  Scores scores = first_scores(request);  // of what was not sent yet
-  const auto taken = [&] { return std::exchange(scores, first_scores(request)); };
-  const auto send_text = [&](const std::string& text) {
-    Scores said = taken();
-    std::optional<Baton::Rest> rest;
-    if (said && said->size() > kFewScores) rest.emplace(baton_);  // they take long
-    const std::string event = to_text(json.text_chunk(text, said));
-    if (!reply.offer_event(event)) {
-      if (!rest) rest.emplace(baton_);  // others do not wait for a slow client
-      reply.flush();
-    }
-  };
-  try {
-    const CompletionResult result =
-        completer_.complete(job,
-                            {.on_text = send_text,
-                             .on_call =
-                                 [&](const ToolCall& call) {
-                                   for (const Json& chunk : json.call_chunks(call, num_calls))
-                                     send(chunk);
-                                   ++num_calls;
-                                 },
-                             .on_scores = [&](std::vector<TokenScore> more) { add(scores, more); },
-                             .is_wanted = [&] { return !reply.is_gone(); }},
-                            stop);
-    reply.send_event(to_text(json.last_chunk(result, taken())));
-    if (request.include_usage) reply.send_event(to_text(json.usage_chunk(result)));
-    reply.send_event("[DONE]");
-  } catch (const Interrupted&) {
-    throw;
-  } catch (const std::exception& error) {  // the status is already sent
-    reply.send_event(server_fault("a request", error).json());
-  }
 }
 
 }  // namespace predgen::serve

@@ -7,6 +7,7 @@
 #include "serve/http/http.h"
 #include "serve/openai/access.h"
 #include "serve/openai/completer.h"
+#include "serve/openai/completion_api.h"
 #include "serve/openai/responses_api.h"
 #include "serve/openai/speech_api.h"
 #include "serve/openai/transcription_api.h"
@@ -38,10 +39,6 @@ class OpenAiApi {
              const std::stop_token& stop);
   /// What a browser may do at an endpoint.
   HttpAnswer options(const HttpRequest& request, const std::string& to) const;
-  void complete(const CompletionRequest& request, const std::string& client, HttpReply& reply,
-                const std::stop_token& stop);
-  void stream(const CompletionRequest& request, const Completer::Job& job, HttpReply& reply,
-              const std::stop_token& stop);
   HttpAnswer metrics() const;
   /// The list of models, or the one that the path names. ApiError for another.
   Json models(const std::string& path) const;
@@ -50,6 +47,7 @@ class OpenAiApi {
   Baton& baton_;
   ServeMetrics& metrics_;
   RealtimeApi& realtime_;
+  CompletionApi completions_;
   SpeechApi speech_;
   TranscriptionApi transcriptions_;
   ResponsesApi responses_;

@@ -40,16 +40,17 @@ void ResponsesApi::serve(const HttpRequest& request, const std::string& client, 
   ResponseObject response(asked.asked, model_name_, std::move(emit));
   const Completer::Sink sink{
       .on_text = [&](const std::string& text) { with_baton([&] { response.add_text(text); }); },
+      .on_thought = [](const std::string&) {},  // this API has no place for them but summaries
       .on_call = [&](const ToolCall& call) { with_baton([&] { response.add_call(call); }); },
       .on_scores = {},  // nobody can ask for them here
       .is_wanted = [&] { return !reply.is_gone(); }};
   if (!asked.chat.stream) {
-    response.finish(completer_.complete(*job, sink, stop));
+    response.finish(completer_.complete(*job, /*choice=*/0, sink, stop));
     return reply.send({.body = to_text(response.json())});
   }
   try {
     response.begin();
-    response.finish(completer_.complete(*job, sink, stop));
+    response.finish(completer_.complete(*job, /*choice=*/0, sink, stop));
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {  // the status is already sent

@@ -19,6 +19,7 @@
 #include "serve/request_fields.h"
 #include "text/sentence/sentence_end.h"
 #include "text/spoken/speech_text.h"
+#include "text/thoughts.h"
 
 namespace predgen::serve {
 namespace {
@@ -73,6 +74,7 @@ SpeechRequest parse_speech_request(std::string_view body, const RealtimeOffer& o
     RequestFields::fail_value("input",
                               fmt::format("must have {} characters at most", kMaxCharacters));
   }
+  request.input = without_thoughts(request.input);
   if (const auto voice = fields.text("voice")) request.voice = voice_named(*voice, offer);
   request.format = read_format(fields);
   request.speed = read_speed(fields, *offer.voice);

@@ -68,7 +68,8 @@ void WyomingVoice::work(const std::stop_token& stop) {
 
 void WyomingVoice::take(const Step& step, const std::stop_token& stop) {
   if (step.kind == Step::Kind::kText) {
-    text_ += step.text;
+    num_text_bytes_ += step.text.size();
+    text_ += thoughts_.push(step.text).said;
     forget(kBytesPerStep);
     return speak(/*is_last=*/false, stop);
   }
@@ -77,13 +78,16 @@ void WyomingVoice::take(const Step& step, const std::stop_token& stop) {
     name_ = step.text;
     is_stream_ = step.is_stream;
     text_.clear();
+    thoughts_ = ThoughtParser();
+    num_text_bytes_ = 0;
     spoken_ = 0;
     ends_ = {};
     num_samples_ = 0;
     return sender_.send({.type = "audio-start", .data = format()});
   }
+  text_ += thoughts_.finish().said;
   speak(/*is_last=*/true, stop);
-  forget(text_.size() + name_.size() + 2 * kBytesPerStep);
+  forget(num_text_bytes_ + name_.size() + 2 * kBytesPerStep);
   sender_.send({.type = "audio-stop", .data = {{"timestamp", format()["timestamp"]}}});
   if (is_stream_) sender_.send({.type = "synthesize-stopped"});
   on_spoken_();

@@ -11,6 +11,7 @@
 #include "core/mutex.h"
 #include "serve/wyoming/wyoming_sender.h"
 #include "text/sentence/sentence_end.h"
+#include "text/thoughts.h"
 #include "voice/voice.h"
 
 namespace predgen::serve {
@@ -59,8 +60,10 @@ class WyomingVoice {
   std::string name_;
   std::unique_ptr<SpeechSynthesizer> synthesizer_;
   bool is_stream_ = false;
-  std::string text_;
-  size_t spoken_ = 0;  // bytes of it
+  std::string text_;           // without thoughts
+  size_t spoken_ = 0;          // bytes of it
+  ThoughtParser thoughts_;     // of the text that comes
+  size_t num_text_bytes_ = 0;  // with thoughts
   SentenceEndFinder ends_;
   int64_t num_samples_ = 0;
 

@@ -147,10 +147,12 @@ def check_errors(process):
     refused(openai.AuthenticationError, 401, "invalid_api_key", lambda: client(process, "wrong").models.list())
     refused(openai.NotFoundError, 404, "model_not_found",
             lambda: api.chat.completions.create(**{**ask, "model": "gpt"}))
-    refused(bad, 400, "unsupported_value", lambda: api.chat.completions.create(n=2, **ask))
+    refused(bad, 400, "unsupported_value",
+            lambda: api.chat.completions.create(response_format={"type": "json_object"}, **ask))
     refused(bad, 400, "invalid_type", lambda: api.chat.completions.create(temperature="hot", **ask))
-    refused(bad, 400, "unknown_parameter",
-            lambda: api.chat.completions.create(extra_body={"colour": "red"}, **ask))
+    odd = api.chat.completions.with_raw_response.create(extra_body={"colour": "red"}, max_tokens=-1, n=2, seed=1,
+                                                        frequency_penalty=0.5, reasoning_effort="none", **ask)
+    check(odd.headers["x-predgen-ignored"] == "colour" and len(odd.parse().choices) == 2, "what others take is taken")
     refused(bad, 400, "context_length_exceeded",
             lambda: api.chat.completions.create(model="demo", messages=user("word " * 2000)))
     refused(openai.APIStatusError, 413, "body_too_large",

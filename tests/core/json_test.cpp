@@ -48,6 +48,20 @@ TEST(Json, TextThatIsNotWellFormedIsReplaced) {
   EXPECT_EQ(to_text(Json("caf\u00e9 \"")), "\"caf\u00e9 \\\"\"");
 }
 
+TEST(Json, HalvesOfSurrogatePairsAreReplaced) {
+  const auto read = [](const std::string& text) {
+    return parse_json(with_whole_surrogates(text), "x")[0].get<std::string>();
+  };
+  EXPECT_EQ(read(R"(["\ud83d\ude00"])"), "\U0001F600");
+  EXPECT_EQ(read(R"(["a\ud83d"])"), "a\ufffd");
+  EXPECT_EQ(read(R"(["\ude00\uD83D!"])"), "\ufffd\ufffd!");
+  EXPECT_EQ(read(R"(["\ud83d\ud83d\ude00"])"), "\ufffd\U0001F600");
+  EXPECT_EQ(read(R"(["\\ud83d\u00e9"])"), "\\ud83d\u00e9");
+  for (const char* same : {"", "\\", "\\u", "\\ud83", "[1]"}) {
+    EXPECT_EQ(with_whole_surrogates(same), same);
+  }
+}
+
 TEST(Json, ReadsFiles) {
   const std::string file = testing::TempDir() + "predgen_json_test.json";
   write_file(file, "{\"a\": [1, 2]}");

@@ -134,11 +134,11 @@ TEST(ExampleBuilder, SystemPrompts) {
 /// answer follows.
 class MovingTokenizer : public FakeTokenizer {
  public:
-  TokenIds render_chat(const std::vector<Message>& messages, bool prompt,
-                       const ToolSet& tools) const override {
+  TokenIds render_chat(const std::vector<Message>& messages, bool prompt, const ToolSet& tools,
+                       const std::string& variables) const override {
     std::vector<Message> moved(messages.begin() + 1, messages.end());
     if (moved.back().role == "user") moved.back().content.insert(0, messages.front().content);
-    return FakeTokenizer::render_chat(moved, prompt, tools);
+    return FakeTokenizer::render_chat(moved, prompt, tools, variables);
   }
 };
 

@@ -12,7 +12,8 @@ namespace predgen {
 
 /// Bytes are ids 0..255; then the control ids; then whole words given by the test, longest match
 /// first. A message is <role> content <end>; <end> is the stop token. Tools are another system
-/// message, calls are written as Hermes does, and what a function says is a user's.
+/// message, calls are written as Hermes does, and what a function says is a user's. If the variable
+/// enable_thinking is true, the generation prompt begins a thought.
 class FakeTokenizer : public Tokenizer {
  public:
   static constexpr TokenId kSystem = 256, kUser = 257, kAssistant = 258, kEnd = 259;
@@ -46,7 +47,8 @@ class FakeTokenizer : public Tokenizer {
   const TextFrame& text_frame() const override { return text_frame_; }
 
   TokenIds render_chat(const std::vector<Message>& messages, bool add_generation_prompt = true,
-                       const ToolSet& tools = {}) const override {
+                       const ToolSet& tools = {},
+                       const std::string& variables = {}) const override {
     if (messages.empty()) throw UserError("no messages");
     TokenIds ids;
     const auto add = [&](TokenId role, const TokenIds& content) {
@@ -59,15 +61,25 @@ class FakeTokenizer : public Tokenizer {
       const bool has_ids = !message.ids.empty() && message.tool_calls.empty();
       add(role_id(message.role), has_ids ? message.ids : encode(content_of(message)));
     }
-    if (add_generation_prompt) ids.push_back(kAssistant);
+    if (!add_generation_prompt) return ids;
+    ids.push_back(kAssistant);
+    if (variables.find(R"("enable_thinking":true)") == std::string::npos) return ids;
+    const TokenIds thought = encode("<think>");
+    ids.insert(ids.end(), thought.begin(), thought.end());
     return ids;
   }
 
+  std::string thinking_switch(bool thinks) const override {
+    if (!can_think) return {};
+    return thinks ? R"({"enable_thinking":true})" : R"({"enable_thinking":false})";
+  }
   ToolFormat tool_format() const override { return tool_format_; }
   const TokenIds& stop_tokens() const override { return stop_tokens_; }
   std::optional<TokenId> answer_end() const override { return kEnd; }
   int64_t vocab_size() const override { return kFirstWord + static_cast<int64_t>(words_.size()); }
   std::string content_hash() const override { return "fake"; }
+
+  bool can_think = false;  // there is a switch
 
  private:
   static const std::vector<std::string>& special_names() {

@@ -71,6 +71,7 @@ ChatTemplate::ChatTemplate(Source source, const std::vector<AddedToken>& added)
   require_utf8(source_.jinja, source_.where);
   find_visible();
   probe();
+  find_thinking_switch();
   tool_format_ =
       find_tool_format([this](const Json& messages, bool add_generation_prompt, const Json& tools) {
         return run(messages, add_generation_prompt, tools);
@@ -136,9 +137,32 @@ void ChatTemplate::probe() {
   if (end_token_) after_answer_ = rest.substr(0, end);
 }
 
-std::string ChatTemplate::run(const Json& messages, bool add_generation_prompt,
-                              const Json& tools) const {
-  Json variables = source_.special_tokens;
+/// A variable of one of the usual names is a switch if it changes where an answer begins.
+void ChatTemplate::find_thinking_switch() {
+  const Json user = Json::array({message_json("user", "x")});
+  for (const char* name : {"enable_thinking", "thinking"}) {
+    if (source_.jinja.find(name) == std::string::npos) continue;
+    const auto prompt = [&](bool thinks) {
+      return run(user, /*add_generation_prompt=*/true, nullptr, Json{{name, thinks}});
+    };
+    try {
+      if (prompt(true) == prompt(false)) continue;
+    } catch (const UserError&) {
+      continue;
+    }
+    thinking_switch_ = name;
+    return;
+  }
+}
+
+std::string ChatTemplate::thinking_switch(bool thinks) const {
+  return thinking_switch_.empty() ? "" : Json{{thinking_switch_, thinks}}.dump();
+}
+
+std::string ChatTemplate::run(const Json& messages, bool add_generation_prompt, const Json& tools,
+                              const Json& more) const {
+  Json variables = more;
+  variables.update(source_.special_tokens);
   variables["messages"] = messages;
   variables["add_generation_prompt"] = add_generation_prompt;
   variables["tools"] = tools;
@@ -166,6 +190,7 @@ Json ChatTemplate::to_json(const std::vector<Message>& messages) const {
     result.push_back(message_json(message.role, keeps_ids(message)
                                                     ? placeholder(i)
                                                     : tokens_.escape(message.content, visible)));
+    if (!message.thought.empty()) result.back()["reasoning_content"] = escape(message.thought);
     if (message.role == "tool") result.back()["tool_call_id"] = escaped_id(message.tool_call_id);
     for (const ToolCall& call : message.tool_calls) {
       const Json arguments = parse_json(call.arguments, "the arguments of a call");
@@ -184,9 +209,10 @@ Json ChatTemplate::to_json(const std::vector<Message>& messages) const {
 }
 
 /// A system message alone; `messages` holds nothing else.
-std::string ChatTemplate::run_opening(Json messages, const Json& tools) const {
+std::string ChatTemplate::run_opening(Json messages, const Json& tools,
+                                      const Json& variables) const {
   try {
-    std::string text = run(messages, false, tools);
+    std::string text = run(messages, false, tools, variables);
     if (!text.empty()) return text;
   } catch (const TemplateRaised&) {
   }
@@ -197,7 +223,7 @@ std::string ChatTemplate::run_opening(Json messages, const Json& tools) const {
     messages[0] = message_json(
         "user", fmt::format("{}\n\n{}", messages[0]["content"].get<std::string>(), first));
   }
-  const std::string text = run(messages, false, tools);
+  const std::string text = run(messages, false, tools, variables);
   return text.substr(0, text.find(first));
 }
 
@@ -253,19 +279,21 @@ std::vector<ChatTemplate::Segment> ChatTemplate::split(std::string_view text,
 
 std::vector<ChatTemplate::Segment> ChatTemplate::render(const std::vector<Message>& given,
                                                         bool add_generation_prompt,
-                                                        const ToolSet& tools) const {
+                                                        const ToolSet& tools,
+                                                        const std::string& variables) const {
   check_messages(given);
   const std::vector<Message> messages = arranged(given, call_order_);
   const Json contents = to_json(messages);
-  Json shown;
-  if (!tools.empty()) {
-    shown = with_texts(parse_json(tools.json, "tools"),
-                       [&](const std::string& text) { return tokens_.escape(text); });
-  }
+  const auto without_control = [&](const std::string& json, const char* what) {
+    return with_texts(parse_json(json, what),
+                      [&](const std::string& text) { return tokens_.escape(text); });
+  };
+  const Json shown = tools.empty() ? Json() : without_control(tools.json, "tools");
+  const Json more = variables.empty() ? Json::object() : without_control(variables, "variables");
   const bool is_opening =
       messages.size() == 1 && messages[0].role == "system" && !add_generation_prompt;
-  std::string text =
-      is_opening ? run_opening(contents, shown) : run(contents, add_generation_prompt, shown);
+  std::string text = is_opening ? run_opening(contents, shown, more)
+                                : run(contents, add_generation_prompt, shown, more);
   for (size_t i = 0; i < messages.size(); ++i) {
     if (keeps_ids(messages[i])) fit_ids(i, messages[i], text);
   }

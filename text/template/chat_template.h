@@ -57,8 +57,13 @@ class ChatTemplate {
   /// `tools` are shown as the template does it; their texts, too, may hold no control token. If the
   /// template takes only one call per message, several become one message each; if roles must
   /// alternate, an empty message separates a function's from the user's.
+  /// `variables`: more of the template's, as a JSON object; empty: none. They replace none that the
+  /// template always has, and their texts may hold no control token.
   std::vector<Segment> render(const std::vector<Message>& messages, bool add_generation_prompt,
-                              const ToolSet& tools = {}) const;
+                              const ToolSet& tools = {}, const std::string& variables = {}) const;
+
+  /// Variables for render() that switch thinking on or off; empty: the template has no switch.
+  std::string thinking_switch(bool thinks) const;
 
   /// How the template shows an assistant's calls, if it shows tools at all.
   ToolFormat tool_format() const { return tool_format_; }
@@ -70,9 +75,9 @@ class ChatTemplate {
   bool answers_follow_prompt() const { return answers_follow_prompt_; }
 
  private:
-  std::string run(const Json& messages, bool add_generation_prompt,
-                  const Json& tools = nullptr) const;
-  std::string run_opening(Json messages, const Json& tools) const;
+  std::string run(const Json& messages, bool add_generation_prompt, const Json& tools = nullptr,
+                  const Json& variables = Json::object()) const;
+  std::string run_opening(Json messages, const Json& tools, const Json& variables) const;
   Json to_json(const std::vector<Message>& messages) const;
   bool keeps_ids(const Message& message) const;
   void fit_ids(size_t index, const Message& message, std::string& text) const;
@@ -81,6 +86,7 @@ class ChatTemplate {
                   std::vector<Segment>& segments) const;
   void find_visible();
   void probe();
+  void find_thinking_switch();
 
   Source source_;
   ControlTokens tokens_;
@@ -89,6 +95,7 @@ class ChatTemplate {
   bool takes_system_ = true, answers_follow_prompt_ = false;
   std::string before_answer_, after_answer_;  // between generation prompt, content and end token
   std::optional<TokenId> end_token_;
+  std::string thinking_switch_;  // a variable; empty: none
   ToolFormat tool_format_ = ToolFormat::kNone;
   CallOrder call_order_;
 };

@@ -13,8 +13,8 @@ namespace {
 class CountingTokenizer : public FakeTokenizer {
  public:
   TokenIds render_chat(const std::vector<Message>& messages, bool add_generation_prompt,
-                       const ToolSet& tools) const override {
-    TokenIds ids = FakeTokenizer::render_chat(messages, add_generation_prompt, tools);
+                       const ToolSet& tools, const std::string& variables) const override {
+    TokenIds ids = FakeTokenizer::render_chat(messages, add_generation_prompt, tools, variables);
     num_tokens += std::ssize(ids);
     return ids;
   }

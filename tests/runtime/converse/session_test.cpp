@@ -524,6 +524,24 @@ TEST(Session, AnAnswerThatIsStuckEndsAtTheSamePlaceInEveryMethod) {
   }
 }
 
+TEST(Session, AnAnswerIsStuckWhateverElseThePassOfADraftFound) {
+  const auto reason = [](InputTimeWork work, const std::string& answer) {
+    TalkSetup setup{.work = work, .answer = [&](const std::string&) { return answer; }};
+    setup.is_stuck = [](TokenSpan, const std::string&) { return true; };
+    Stage stage(setup);
+    const TurnResult result = stage.run({partial("one", 1), final_one("one", 3)});
+    EXPECT_EQ(result.answer.size(), 16u);
+    return result.stop_reason;
+  };
+  std::string text = "Yes";
+  for (int i = 0; i < 14; ++i) text += " well";
+  for (const auto work : {InputTimeWork::kCascade, InputTimeWork::kSpeculate}) {
+    EXPECT_EQ(reason(work, text), StopReason::kStopToken);  // its end is the 16th token
+    EXPECT_EQ(reason(work, text + " well"), StopReason::kRepetition);
+    EXPECT_EQ(reason(work, text + " well well well"), StopReason::kRepetition);
+  }
+}
+
 TEST(Session, EndedSourceGivesNoTurn) {
   Stage stage({});
   ScheduledSource source({});

@@ -52,6 +52,32 @@ TEST(Sampler, TopKTopPAndMinPCutTheTail) {
   EXPECT_NEAR(counts[1], 2667, 120);
 }
 
+TEST(Sampler, PenaltiesCountWhatTheAnswerHas) {
+  const at::Tensor logits_V = at::tensor({2.0, 1.5, 1.0, 0.0});
+  const auto likeliest = [&](SamplingConfig config, const TokenIds& before, int64_t answer_begin) {
+    config.temperature = 0;
+    return Sampler(config).sample(logits_V, before, answer_begin);
+  };
+  // The prompt does not count.
+  EXPECT_EQ(likeliest({.frequency_penalty = 2}, {0, 0}, 2), 0);
+  EXPECT_EQ(likeliest({.frequency_penalty = 0.4}, {0}, 0), 0);
+  EXPECT_EQ(likeliest({.frequency_penalty = 0.4}, {0, 0}, 0), 1);
+  EXPECT_EQ(likeliest({.presence_penalty = 0.4}, {0, 0}, 0), 0);
+  EXPECT_EQ(likeliest({.presence_penalty = 0.6}, {0, 0}, 0), 1);
+  EXPECT_EQ(likeliest({.frequency_penalty = 0.3, .presence_penalty = 0.3}, {0, 1, 1}, 0), 0);
+  EXPECT_EQ(likeliest({.frequency_penalty = -2}, {3}, 0), 0);
+  EXPECT_EQ(likeliest({.frequency_penalty = -2}, {3, 3}, 0), 3);
+  // A window.
+  EXPECT_EQ(likeliest({.presence_penalty = 2, .penalty_window = 1}, {0, 3}, 0), 0);
+  EXPECT_EQ(likeliest({.presence_penalty = 2, .penalty_window = 2}, {0, 3}, 0), 1);
+  EXPECT_EQ(likeliest({.repetition_penalty = 4, .penalty_window = 0}, {0}, 0), 0);
+  EXPECT_EQ(likeliest({.repetition_penalty = 4, .penalty_window = 1}, {0}, 1), 1);
+  // Biases.
+  EXPECT_EQ(likeliest({.logit_bias = {{0, -100}}}, {}, 0), 1);
+  EXPECT_EQ(likeliest({.logit_bias = {{3, 100}, {1, 1}}}, {}, 0), 3);
+  expect_user_error([&] { likeliest({.logit_bias = {{4, 1}}}, {}, 0); }, {"no token 4"});
+}
+
 TEST(Sampler, RepetitionPenaltyActsOnWhatStoodBefore) {
   // 2 -> 1 by division, -1 -> -2 by multiplication, once however often a token stood there.
   const at::Tensor logits_V = at::tensor({2.0, -1.0, 0.5, 1.0});

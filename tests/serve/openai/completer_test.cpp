@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
 #include <thread>
 #include <tuple>
 
@@ -118,8 +120,8 @@ TEST(Completer, SamplingDrawsByItsSeed) {
   api.defaults.not_honoured = "typical_p";
   EXPECT_EQ(api.error_code(CountingApi::chat_request("hello", R"(,"temperature":1)"), 400),
             "invalid_value");
-  EXPECT_EQ(api.error_code(CountingApi::chat_request("hello", R"(,"top_p":0)"), 400),
-            "invalid_value");
+  // Greedy.
+  EXPECT_EQ(content_of(api.chat("hello", R"(,"top_p":0)")), content_of(api.chat("hello")));
 }
 
 TEST(Completer, TheNextRequestOfAConversationFindsItsPrefixCached) {
@@ -149,6 +151,92 @@ TEST(Completer, APenaltyOnRepetitionCountsInGreedyAnswers) {
   EXPECT_EQ(punished, content_of(api.chat("hello", R"(,"repetition_penalty":50)" + predicted)));
   api.defaults.not_honoured = "typical_p";  // concerns drawing alone
   EXPECT_EQ(punished, content_of(api.chat("hello", R"(,"repetition_penalty":50)")));
+}
+
+TEST(Completer, PenaltiesAndBiasesAreExactHoweverTheAnswerIsDecoded) {
+  for (const char* settings :
+       {R"(,"frequency_penalty":1.5)", R"(,"presence_penalty":2)",
+        R"(,"frequency_penalty":-2,"temperature":1,"seed":3)",
+        R"(,"repeat_penalty":3,"repeat_last_n":4)", R"(,"logit_bias":{"261":-100})",
+        R"(,"logit_bias":{"262":100,"263":1},"presence_penalty":1,"temperature":0.5,"seed":1)"}) {
+    const std::string plain = content_of(CountingApi().chat("hello"));
+    const std::string text = content_of(CountingApi().chat("hello", settings));
+    EXPECT_NE(text, plain) << settings;
+    for (const std::string& predicted : {text, plain}) {
+      CountingApi api;
+      const std::string guess =
+          R"(,"prediction":{"type":"content","content":")" + predicted + "\"}";
+      EXPECT_EQ(content_of(api.chat("hello", settings + guess)), text) << settings;
+    }
+    ServeConfig jacobi;
+    jacobi.decoder = "jacobi";
+    EXPECT_EQ(content_of(CountingApi(jacobi).chat("hello", settings)), text) << settings;
+  }
+  CountingApi api;
+  EXPECT_EQ(api.error_code(CountingApi::chat_request("hello", R"(,"logit_bias":{"9999":1})"), 400),
+            "invalid_value");
+}
+
+TEST(Completer, SeveralAnswersHaveDrawsOfTheirOwn) {
+  CountingApi api;
+  const std::string drawn = R"(,"temperature":2,"seed":1,"max_tokens":9)";
+  const std::string one = content_of(api.chat("hello", drawn));
+  const Json answer = api.chat("hello", drawn + R"(,"n":3)");
+  ASSERT_EQ(answer["choices"].size(), 3u);
+  std::set<std::string> texts;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(answer["choices"][i]["index"], i);
+    texts.insert(answer["choices"][i]["message"]["content"].get<std::string>());
+  }
+  EXPECT_EQ(content_of(answer), one);
+  EXPECT_EQ(texts.size(), 3u);
+  EXPECT_EQ(answer["usage"]["prompt_tokens"], 8);
+  EXPECT_EQ(answer["usage"]["completion_tokens"], 27);
+
+  FakeReply reply;
+  api.handle(
+      CountingApi::chat_request(
+          "hello", drawn + R"(,"n":3,"stream":true,"stream_options":{"include_usage":true})"),
+      reply);
+  EXPECT_EQ(reply.events.back(), "[DONE]");
+  reply.events.pop_back();
+  const Json usage = Json::parse(reply.events.back())["usage"];
+  EXPECT_EQ(usage["completion_tokens"], 27);
+  reply.events.pop_back();
+  std::map<int, std::string> streamed, ends;
+  for (const std::string& event : reply.events) {
+    const Json choice = Json::parse(event)["choices"][0];
+    streamed[choice["index"]] += choice["delta"].value("content", "");
+    if (!choice["finish_reason"].is_null()) ends[choice["index"]] = choice["finish_reason"];
+  }
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(streamed[i], answer["choices"][i]["message"]["content"]);
+    EXPECT_EQ(ends[i], "length");
+  }
+}
+
+TEST(Completer, AnAnswerInALoopEnds) {
+  const auto looping = [](TokenSpan) { return FakeTokenizer::kFirstWord; };
+  const auto ask = [&](const ServeConfig& config, const std::string& path,
+                       const std::string& more) {
+    FakeApi api(kWords, config, looping);
+    FakeReply reply;
+    HttpRequest request = CountingApi::chat_request("hello", more);
+    if (path == "/v1/completions") request.body = R"({"model":"m","prompt":"hello")" + more + "}";
+    request.path = path;
+    api.api.handle(request, reply, {});
+    return Json::parse(reply.answers.at(0).body);
+  };
+  const std::string chat = "/v1/chat/completions", limit = R"(,"max_tokens":100)";
+  const Json ended = ask({}, chat, limit);
+  EXPECT_EQ(ended["usage"]["completion_tokens"], 48);
+  EXPECT_EQ(ended["choices"][0]["finish_reason"], "length");
+  const std::string predicted = R"(,"prediction":{"type":"content","content":" one one one one"})";
+  EXPECT_EQ(content_of(ask({}, chat, limit + predicted)), content_of(ended));
+  ServeConfig lets;
+  lets.let_repeat = true;
+  EXPECT_EQ(ask(lets, chat, limit)["usage"]["completion_tokens"], 100);
+  EXPECT_EQ(ask({}, "/v1/completions", limit)["usage"]["completion_tokens"], 100);
 }
 
 TEST(Completer, RequestsOfSeveralThreadsGetWhatOneAloneGets) {

@@ -37,8 +37,6 @@ TEST(OpenAiApi, RefusesWhatItCannotAnswer) {
   EXPECT_EQ(api.error_code(other, 404), "model_not_found");
   EXPECT_EQ(api.error_code(CountingApi::chat_request(std::string(300, 'a')), 400),
             "context_length_exceeded");
-  EXPECT_EQ(api.error_code(CountingApi::chat_request("hello", R"(,"max_tokens":249)"), 400),
-            "context_length_exceeded");
   EXPECT_EQ(api.error_code({.method = "GET", .path = "/v1/nothing"}, 404), "unknown_url");
   EXPECT_EQ(api.error_code({.method = "GET", .path = "/v1/completions"}, 405),
             "method_not_allowed");
@@ -63,12 +61,26 @@ TEST(OpenAiApi, BlamesWhatAsksForTooMuch) {
     EXPECT_NE(error["message"].get<std::string>().find("256"), std::string::npos) << error;
     return error["param"].get<std::string>();
   };
-  EXPECT_EQ(blamed("hello", R"(,"max_tokens":249)"), "max_tokens");
-  EXPECT_EQ(blamed("hello", R"(,"max_completion_tokens":3000)"), "max_completion_tokens");
   EXPECT_EQ(blamed(std::string(300, 'a'), ""), "messages");
   EXPECT_EQ(blamed(std::string(300, 'a'), R"(,"max_tokens":3000)"), "messages");
-  EXPECT_EQ(CountingApi::chat_request("hello", R"(,"max_tokens":248)").method, "POST");
-  EXPECT_EQ(api.ask(CountingApi::chat_request("hello", R"(,"max_tokens":248)")).status, 200);
+}
+
+TEST(OpenAiApi, ALimitBeyondTheContextIsTheContexts) {
+  CountingApi api;
+  for (const char* limit : {"248", "249", "3000", "-1", "1e30"}) {
+    const Json answer = api.chat("hello", fmt::format(R"(,"max_tokens":{})", limit));
+    EXPECT_EQ(answer["choices"][0]["finish_reason"], "stop") << limit;
+  }
+}
+
+TEST(OpenAiApi, IgnoredParametersAreNamed) {
+  CountingApi api;
+  const HttpAnswer answer = api.ask(CountingApi::chat_request(
+      "hello", R"(,"colour":1,"options":{"shade":1},"bad\r\nname: x":1,"user":"u")"));
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.headers, (std::vector<std::pair<std::string, std::string>>{
+                                {"X-Predgen-Ignored", "colour, options.shade, .."}}));
+  EXPECT_TRUE(api.ask(CountingApi::chat_request("hello", R"(,"user":"u")")).headers.empty());
 }
 
 TEST(OpenAiApi, AnUnknownPathIsToldTheOthers) {

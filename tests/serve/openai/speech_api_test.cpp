@@ -80,6 +80,14 @@ TEST(SpeechApi, SpeaksSentenceBySentence) {
   EXPECT_EQ(house.names, (std::vector<std::string>{"en-us", "en-us"}));
 }
 
+TEST(SpeechApi, ThoughtsAreNotSpoken) {
+  House house;
+  FakeReply thinking;
+  house.speak(R"("<think>One. Two.\nThree.</think>\nHello there.","response_format":"pcm")",
+              thinking);
+  EXPECT_NEAR(seconds_of(thinking.parts), 1, 0.1);
+}
+
 TEST(SpeechApi, NamesOfOpenAiMeanTheConfiguredVoice) {
   House house;
   FakeReply reply;

@@ -323,6 +323,28 @@ TEST(WyomingClient, ATextIsSpokenAsItComes) {
               ElementsAre("audio-chunk", "audio-stop", "synthesize-stopped"));
 }
 
+TEST(WyomingClient, ThoughtsAreNotSpoken) {
+  House house(/*has_voice=*/true);
+  Service service(house);
+  Visit visit(service);
+  const auto sound_of = [&] {
+    size_t bytes = 0;
+    for (const WyomingEvent& event : visit.client.until("audio-stop"))
+      bytes += event.payload.size();
+    return bytes;
+  };
+  visit.send("synthesize", {{"text", "One."}});
+  const size_t one = sound_of();
+  visit.send("synthesize", {{"text", "<think>A. B.\nC.</think>\nOne."}});
+  EXPECT_EQ(sound_of(), one);
+  visit.send("synthesize-start");
+  for (const char* chunk : {"<thi", "nk>A. B", ".\nC.</th", "ink>\nOn", "e."}) {
+    visit.send("synthesize-chunk", {{"text", chunk}});
+  }
+  visit.send("synthesize-stop");
+  EXPECT_EQ(sound_of(), one);
+}
+
 TEST(WyomingClient, AVoiceThatDoesNotExistOrFailsEndsTheConnection) {
   House house(/*has_voice=*/true);
   house.broken_sentence = "Break.";

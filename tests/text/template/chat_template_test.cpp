@@ -280,6 +280,50 @@ TEST(ChatTemplate, ReasoningFollowsTheTemplate) {
             "<|im_start|>user\na</think>b<think><|im_end|>\n");
 }
 
+TEST(ChatTemplate, AThinkingSwitchIsFound) {
+  const auto with_switch = [](const std::string& name) {
+    return std::string(kChatMl) + "{%- if add_generation_prompt and " + name + " is defined and " +
+           name + " is false %}{{ '<think>\n\n</think>\n\n' }}{% endif %}";
+  };
+  const auto tokenizer = tokenizer_with(with_switch("enable_thinking"));
+  EXPECT_EQ(tokenizer->thinking_switch(false), R"({"enable_thinking":false})");
+  EXPECT_EQ(tokenizer->thinking_switch(true), R"({"enable_thinking":true})");
+  const auto prompt = [&](const std::string& variables) {
+    return tokenizer->decode(tokenizer->render_chat({{"user", "x"}}, true, {}, variables), true);
+  };
+  const std::string plain = "<|im_start|>user\nx<|im_end|>\n<|im_start|>assistant\n";
+  EXPECT_EQ(prompt(""), plain);
+  EXPECT_EQ(prompt(tokenizer->thinking_switch(true)), plain);
+  EXPECT_EQ(prompt(tokenizer->thinking_switch(false)), plain + "<think>\n\n</think>\n\n");
+  EXPECT_EQ(tokenizer_with(with_switch("thinking"))->thinking_switch(false),
+            R"({"thinking":false})");
+  EXPECT_EQ(tokenizer_with(kChatMl)->thinking_switch(false), "");
+  EXPECT_EQ(tokenizer_with(std::string(kChatMl) + "{# enable_thinking #}")->thinking_switch(false),
+            "");
+}
+
+TEST(ChatTemplate, VariablesOfARequestAreTextAndReplaceNothing) {
+  const auto tokenizer = tokenizer_with(std::string("{{ style }}|") + kChatMl);
+  const TokenIds ids = tokenizer->render_chat({{"user", "x"}}, false, {},
+                                              R"({"style":"a<|im_end|>","messages":[]})");
+  EXPECT_EQ(tokenizer->decode(ids, true), "a<|im_end|>|<|im_start|>user\nx<|im_end|>\n");
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), Folder::kEnd), 1);
+}
+
+TEST(ChatTemplate, ThoughtsOfEarlierAnswersAreTheTemplatesToKeep) {
+  const std::string keeping =
+      "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{% if m.reasoning_content and "
+      "loop.last %}{{ '<think>' + m.reasoning_content + '</think>' }}{% endif %}"
+      "{{ m.content + '<|im_end|>\n' }}{% endfor %}";
+  const Message answer{.role = "assistant", .content = "y", .thought = "hm"};
+  const std::string head = "<|im_start|>user\nx<|im_end|>\n<|im_start|>assistant\n";
+  EXPECT_EQ(rendered(keeping, {{"user", "x"}, answer}, false),
+            head + "<think>hm</think>y<|im_end|>\n");
+  EXPECT_EQ(rendered(keeping, {{"user", "x"}, answer, {"user", "z"}}, false),
+            head + "y<|im_end|>\n<|im_start|>user\nz<|im_end|>\n");
+  EXPECT_EQ(rendered(kChatMl, {{"user", "x"}, answer}, false), head + "y<|im_end|>\n");
+}
+
 TEST(ChatTemplate, TrimsWhatPythonTrims) {
   const auto tokenizer = tokenizer_with(kTrimming);
   for (const char* space : {" ", "\n", "\v", "\f", "\x1c", "\xC2\x85", "\xC2\xA0", "\xE2\x80\xA8",

@@ -1,0 +1,90 @@
+#include "text/thoughts.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/fakes/fake_tokenizer.h"
+
+namespace predgen {
+namespace {
+
+ThoughtParser::Pieces parsed(const std::string& text, size_t piece,
+                             AnswerStart start = AnswerStart::kAnswer) {
+  ThoughtParser parser(start);
+  ThoughtParser::Pieces all;
+  const auto take = [&](const ThoughtParser::Pieces& pieces) {
+    all.said += pieces.said;
+    all.thought += pieces.thought;
+  };
+  for (size_t at = 0; at < text.size(); at += piece) take(parser.push(text.substr(at, piece)));
+  take(parser.finish());
+  return all;
+}
+
+struct Case {
+  std::string text, said, thought;
+};
+
+void expect_cases(const std::vector<Case>& cases, AnswerStart start) {
+  for (const Case& each : cases) {
+    for (const size_t piece : {size_t{1}, size_t{2}, size_t{3}, size_t{7}, size_t{1000}}) {
+      const ThoughtParser::Pieces got = parsed(each.text, piece, start);
+      EXPECT_EQ(got.said, each.said) << each.text << " by " << piece;
+      EXPECT_EQ(got.thought, each.thought) << each.text << " by " << piece;
+    }
+  }
+}
+
+TEST(ThoughtParser, SeparatesThoughtsHoweverTheTextArrives) {
+  expect_cases({{"Hello.", "Hello.", ""},
+                {" Hello < you.", " Hello < you.", ""},
+                {"\n ", "\n ", ""},
+                {"<think>Short, then.</think>Hello.", "Hello.", "Short, then."},
+                {"\n<think>\nOne.\n\nTwo.\n</think>\n\nHello.", "Hello.", "One.\n\nTwo."},
+                {"<think>\n\n</think>\n\nHello.", "Hello.", ""},
+                {"<think></think>", "", ""},
+                {"[THINK]a[/THINK]Hi", "Hi", "a"},
+                {"<thinking>a < b</thinking> Hi", "Hi", "a < b"},
+                {"<think>Cut off", "", "Cut off"},
+                {"<think>Cut off in its mark</thi", "", "Cut off in its mark</thi"},
+                {"<thin", "<thin", ""},
+                {"Sure. <think>Hm.</think> Yes.", "Sure. Yes.", "Hm."},
+                {"<think>a</think>\nYes.\n<think>b</think>No.", "Yes.\nNo.", "a\n\nb"},
+                // Spoken of.
+                {"The tag <think> opens it.", "The tag <think> opens it.", ""},
+                {"`<think>`", "`<think>`", ""},
+                {"A list: [THIS] <thick>", "A list: [THIS] <thick>", ""}},
+               AnswerStart::kAnswer);
+}
+
+TEST(ThoughtParser, AThoughtMayBeBegunByThePrompt) {
+  expect_cases({{"Short.\n</think>\n\nHello.", "Hello.", "Short."},
+                {"</think>Hello.", "Hello.", ""},
+                {"a[/THINK]Hello.", "Hello.", "a"},
+                {"Cut off", "", "Cut off"}},
+               AnswerStart::kThought);
+  expect_cases({{"<think>a</think>", "<think>a</think>", ""}}, AnswerStart::kText);
+}
+
+TEST(Thoughts, APromptsEndTellsHowTheAnswerBegins) {
+  const FakeTokenizer tokenizer;
+  const auto start = [&](const std::string& text) {
+    return answer_start(tokenizer, tokenizer.encode_special(text));
+  };
+  EXPECT_EQ(start("<user>Hi<end><assistant>"), AnswerStart::kAnswer);
+  EXPECT_EQ(start("<user>Hi<end><assistant><think>\n"), AnswerStart::kThought);
+  EXPECT_EQ(start("<user>Hi<end><assistant><think>\n\n</think>\n\n"), AnswerStart::kAnswer);
+  EXPECT_EQ(start("<user><think><end><assistant>"), AnswerStart::kAnswer);
+  EXPECT_EQ(answer_start(tokenizer, {}), AnswerStart::kAnswer);
+}
+
+TEST(Thoughts, AreNotForVoices) {
+  EXPECT_EQ(without_thoughts("<think>The user greets me.</think>Hello there."), "Hello there.");
+  EXPECT_EQ(without_thoughts("I should be short.</think>Hello there."), "Hello there.");
+  EXPECT_EQ(without_thoughts("I <think>really</think>do."), "I do.");
+  EXPECT_EQ(without_thoughts("<think>One. Two. Three."), "");
+  EXPECT_EQ(without_thoughts("Yes. [THINK]One."), "Yes. ");
+  EXPECT_EQ(without_thoughts("a < b and [c]"), "a < b and [c]");
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,175 @@
+#include "text/thoughts.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/text.h"
+
+namespace predgen {
+namespace {
+
+struct Marks {
+  std::string_view open, close;
+};
+/// DeepSeek, Qwen, SmolLM; others; Mistral; Seed; Cohere.
+constexpr std::array<Marks, 7> kMarks{{{"<think>", "</think>"},
+                                       {"<thinking>", "</thinking>"},
+                                       {"<thought>", "</thought>"},
+                                       {"<reasoning>", "</reasoning>"},
+                                       {"[THINK]", "[/THINK]"},
+                                       {"<seed:think>", "</seed:think>"},
+                                       {"<|START_THINKING|>", "<|END_THINKING|>"}}};
+constexpr std::string_view kSpace = " \t\r\n\v\f";
+
+/// The length of the text's end that may be the beginning of `mark`, but is not all of it.
+size_t begun(std::string_view text, std::string_view mark) {
+  size_t size = std::min(mark.size() - 1, text.size());
+  while (!text.ends_with(mark.substr(0, size))) --size;
+  return size;
+}
+
+bool ends_sentence(std::string_view text) {
+  constexpr std::array<std::string_view, 8> kEnds{".", "?", "!", "\n", "…", "。", "！", "？"};
+  return std::ranges::any_of(kEnds, [&](std::string_view end) { return text.ends_with(end); });
+}
+
+}  // namespace
+
+AnswerStart answer_start(const Tokenizer& tokenizer, TokenSpan prompt) {
+  constexpr size_t kLongest = 16;  // tokens of a mark and what follows it
+  const TokenSpan end = prompt.last(std::min(prompt.size(), kLongest));
+  const std::string text = tokenizer.decode(end, /*keep_special=*/true);
+  const bool is_thought = std::ranges::any_of(
+      kMarks, [&](const Marks& marks) { return trimmed(text).ends_with(marks.open); });
+  return is_thought ? AnswerStart::kThought : AnswerStart::kAnswer;
+}
+
+ThoughtParser::ThoughtParser(AnswerStart start) : has_thoughts_(start != AnswerStart::kText) {
+  if (start != AnswerStart::kThought) return;
+  for (const Marks& marks : kMarks) closing_.push_back(marks.close);
+}
+
+bool ThoughtParser::is_marker(std::string_view token) {
+  return std::ranges::any_of(
+      kMarks, [&](const Marks& marks) { return token == marks.open || token == marks.close; });
+}
+
+ThoughtParser::Pieces ThoughtParser::push(std::string_view text) {
+  if (!has_thoughts_) return {.said = std::string(text)};
+  held_ += text;
+  Pieces pieces;
+  read(pieces, /*is_over=*/false);
+  return pieces;
+}
+
+ThoughtParser::Pieces ThoughtParser::finish() {
+  Pieces pieces;
+  read(pieces, /*is_over=*/true);
+  return pieces;
+}
+
+void ThoughtParser::read(Pieces& pieces, bool is_over) {
+  while (is_in_thought() ? read_thought(pieces, is_over) : read_text(pieces, is_over)) {
+  }
+}
+
+bool ThoughtParser::may_begin(std::string_view before) const {
+  std::string_view last = trimmed(before, " \t");
+  if (last.empty()) last = trimmed(end_, " \t");
+  return last.empty() || ends_sentence(last);
+}
+
+void ThoughtParser::say(size_t size, Pieces& pieces) {
+  if (size == 0) return;
+  constexpr size_t kEnd = 64;  // bytes: more blanks than models write
+  pieces.said += held_.substr(0, size);
+  end_ += held_.substr(0, size);
+  held_.erase(0, size);
+  end_.erase(0, end_.size() - std::min(end_.size(), kEnd));
+  is_after_thought_ = false;
+}
+
+bool ThoughtParser::read_text(Pieces& pieces, bool is_over) {
+  size_t space = std::min(held_.find_first_not_of(kSpace), held_.size());
+  if (is_after_thought_) held_.erase(0, std::exchange(space, 0));
+  const bool is_first = end_.empty();  // white space before a first thought is not said
+  if (is_first && space == held_.size() && !is_over) return false;
+  for (size_t at = held_.find_first_of("<["); at != std::string::npos;
+       at = held_.find_first_of("<[", at + 1)) {
+    const std::string_view rest = std::string_view(held_).substr(at);
+    if (!may_begin(std::string_view(held_).substr(0, at))) continue;
+    const bool is_all_space = is_first && at == space;
+    for (const Marks& marks : kMarks) {
+      if (rest.starts_with(marks.open)) {
+        if (is_all_space) held_.erase(0, at);
+        if (!is_all_space) say(at, pieces);
+        held_.erase(0, marks.open.size());
+        closing_ = {marks.close};
+        begins_thought_ = true;
+        return true;
+      }
+      if (!is_over && marks.open.starts_with(rest)) {
+        if (!is_all_space) say(at, pieces);
+        return false;
+      }
+    }
+  }
+  say(held_.size(), pieces);
+  return false;
+}
+
+bool ThoughtParser::read_thought(Pieces& pieces, bool is_over) {
+  if (begins_thought_) held_.erase(0, std::min(held_.find_first_not_of(kSpace), held_.size()));
+  size_t found = std::string::npos, length = 0, certain = held_.size();
+  for (const std::string_view close : closing_) {
+    if (const size_t at = held_.find(close); at < found) {
+      found = at;
+      length = close.size();
+    }
+    if (!is_over) certain = std::min(certain, held_.size() - begun(held_, close));
+  }
+  const bool is_closed = found != std::string::npos;
+  if (is_closed) certain = found;
+  const size_t last = std::string_view(held_).substr(0, certain).find_last_not_of(kSpace);
+  const size_t size = last == std::string::npos ? 0 : last + 1;  // white space at the end is held
+  if (size > 0) {
+    if (std::exchange(begins_thought_, false) && has_thought_) pieces.thought += "\n\n";
+    pieces.thought += held_.substr(0, size);
+    has_thought_ = true;
+  }
+  if (!is_closed) {
+    held_.erase(0, is_over ? held_.size() : size);
+    return false;
+  }
+  held_.erase(0, found + length);
+  closing_.clear();
+  is_after_thought_ = true;
+  return true;
+}
+
+std::string without_thoughts(std::string_view text) {
+  const auto first = [&](auto mark) {
+    size_t found = std::string_view::npos;
+    for (const Marks& marks : kMarks) found = std::min(found, text.find(marks.*mark));
+    return found;
+  };
+  for (const Marks& marks : kMarks) {  // begun by the prompt
+    const size_t close = text.find(marks.close);
+    if (close < first(&Marks::open)) text.remove_prefix(close + marks.close.size());
+  }
+  std::string rest(text);
+  for (const Marks& marks : kMarks) {
+    for (size_t open = rest.find(marks.open); open != std::string::npos;
+         open = rest.find(marks.open, open)) {
+      const size_t close = rest.find(marks.close, open);
+      if (close == std::string::npos) break;
+      rest.erase(open, close + marks.close.size() - open);
+    }
+  }
+  ThoughtParser parser;
+  std::string said = parser.push(rest).said;
+  return said += parser.finish().said;
+}
+
+}  // namespace predgen

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/tokenizer.h"
+
+namespace predgen {
+
+/// Where an answer begins. kText: in a text that has no thoughts, whatever its marks. kThought:
+/// within a thought, which the prompt has begun.
+enum class AnswerStart { kText, kAnswer, kThought };
+
+/// How the answer to a chat's rendered prompt begins: its last tokens may begin a thought.
+AnswerStart answer_start(const Tokenizer& tokenizer, TokenSpan prompt);
+
+/// Separates what a model thinks (<think>..</think> and the like) from what it says; the text
+/// arrives in arbitrary pieces. A thought begins at the beginning of the answer or of a line, or
+/// after a sentence: elsewhere its mark is spoken of. One that is not closed goes on to the end.
+/// White space around thoughts, and at the end of their text, is dropped.
+class ThoughtParser {
+ public:
+  explicit ThoughtParser(AnswerStart start = AnswerStart::kAnswer);
+
+  /// What is certain by now.
+  struct Pieces {
+    std::string said{}, thought{};
+  };
+  Pieces push(std::string_view text);
+  /// The answer is over.
+  Pieces finish();
+
+  bool is_in_thought() const { return !closing_.empty(); }
+  /// Whether a token only marks thoughts: the parser must be given its text, even where other texts
+  /// omit it.
+  static bool is_marker(std::string_view token);
+
+ private:
+  /// Takes something from the front of held_; false: waits for more.
+  bool read_text(Pieces& pieces, bool is_over);
+  bool read_thought(Pieces& pieces, bool is_over);
+  void read(Pieces& pieces, bool is_over);
+  void say(size_t size, Pieces& pieces);
+  /// Whether a thought may begin after `before`, which follows what was said.
+  bool may_begin(std::string_view before) const;
+
+  bool has_thoughts_;
+  std::vector<std::string_view> closing_;  // marks that end the thought under way; empty: none is
+  std::string held_;                       // not decided yet
+  std::string end_;                        // of what was said
+  bool is_after_thought_ = false;          // and nothing was said since
+  bool has_thought_ = false;               // in the thoughts so far there is text
+  bool begins_thought_ = true;             // the thought under way has no text yet
+};
+
+/// `text` without thoughts, for a voice: also without those that are closed but not begun.
+std::string without_thoughts(std::string_view text);
+
+}  // namespace predgen
