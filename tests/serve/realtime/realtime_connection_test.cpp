@@ -234,9 +234,9 @@ TEST(RealtimeConnection, WhatTheTemplateRefusesIsTheClientsFault) {
   struct StrictTokenizer : FakeTokenizer {
     using FakeTokenizer::FakeTokenizer;
     TokenIds render_chat(const std::vector<Message>& messages, bool add_generation_prompt,
-                         const ToolSet& tools) const override {
+                         const ToolSet& tools, const std::string& variables) const override {
       if (messages.back().content == "no") throw UserError("the template says: no");
-      return FakeTokenizer::render_chat(messages, add_generation_prompt, tools);
+      return FakeTokenizer::render_chat(messages, add_generation_prompt, tools, variables);
     }
   };
   House house;
