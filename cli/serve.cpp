@@ -210,11 +210,11 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
   if (config.wyoming.port >= 0) {
     serve::TcpServer::check_free(config.wyoming.host, static_cast<int>(config.wyoming.port));
   }
-  spdlog::info("loading {}: the address follows when it answers", options.model.model);
   const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
   const std::unique_ptr<Tokenizer> tokenizer =
       load_tokenizer(checkpoint->read_tokenizer(options.chat_template));
   if (config.model_name.empty()) config.model_name = model_name(checkpoint->name());
+  spdlog::info("loading {}; the address follows when it answers", config.model_name);
   const std::unique_ptr<const Voice> voice = make_voice(options.voice.parse());
   const Ears ears = load_ears(config.realtime);
   const GenerationDefaults defaults = read_generation_defaults(checkpoint->read_generation());

@@ -216,8 +216,11 @@ CASES = {
         --model {m} realtime.shortest_wait=2 | realtime.shortest_wait | longest_wait
         --model {m} realtime.longest_wait=0 | realtime.longest_wait
         --model {m} max_sesions=2 | max_sesions | max_sessions
+        --model {m} --recogniser ws://:0 | ws://
+        --model {m} --tts none --recogniser none --allowed-host http://pi | --allowed-host | a name alone
+        --model {m} --tts none --recogniser none --allowed-origin localhost:3000 | --allowed-origin | http://localhost:3000
         --modle {m} | --modle | did you mean --model?
-        | --model
+        --model | --model
     """,
     "talk": """
         --model {m} --tts none --input {t}/none.wav | {t}/none.wav
