@@ -57,6 +57,8 @@ class RequestFields {
   void finish() const;
   /// Instead of finish(): the full names of fields that were not asked for.
   std::vector<std::string> not_known() const;
+  /// The whole object.
+  const Json& all() const { return fields_; }
   /// All names that were asked for or ignored so far.
   const std::set<std::string>& known() const { return known_; }
 

@@ -12,27 +12,6 @@
 namespace predgen::serve {
 namespace {
 
-/// Fields that mean the same in chats.
-constexpr std::array kSameInChats{"model",
-                                  "temperature",
-                                  "top_p",
-                                  "parallel_tool_calls",
-                                  "stream",
-                                  "user",
-                                  "metadata",
-                                  "service_tier",
-                                  "store",
-                                  "safety_identifier",
-                                  "prompt_cache_key",
-                                  "prompt_cache_retention",
-                                  "seed",
-                                  "top_k",
-                                  "min_p",
-                                  "repetition_penalty",
-                                  "stop",
-                                  "frequency_penalty",
-                                  "presence_penalty",
-                                  "chat_template_kwargs"};
 /// Names of chats, and what they are here.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNames{
     {{"max_completion_tokens", "max_output_tokens"},
@@ -202,7 +181,7 @@ void read_the_rest(RequestFields& fields) {
     if (!fields.any(name).is_null()) fail_stored(name);
   }
   fields.expect_neutral("background", {Json(false)});
-  fields.expect_neutral("top_logprobs", {Json(0)});
+  fields.expect_neutral("messages", {});  // input is their name here
   const Json& include = fields.any("include");
   for (const Json& one : include.is_array() ? include : Json::array()) {
     if (one != "message.output_text.logprobs") continue;  // others are of tools that are not here
@@ -246,9 +225,6 @@ ApiError as_of_responses(const ApiError& error, const std::vector<std::string>& 
 ResponsesRequest parse_responses_request(std::string_view body) {
   RequestFields fields(body);
   Json chat = Json::object();
-  for (const char* name : kSameInChats) {
-    if (const Json& value = fields.any(name); !value.is_null()) chat[name] = value;
-  }
   const ItemReader input = read_input(fields);
   chat["messages"] = input.messages();
   const Json& most = fields.any("max_output_tokens");
@@ -257,12 +233,20 @@ ResponsesRequest parse_responses_request(std::string_view body) {
   read_text_field(fields, chat);
   read_reasoning_field(fields, chat);
   read_the_rest(fields);
-  fields.finish();
+  ResponsesRequest request{.asked = fields.all()};
+  for (const auto& [name, value] : request.asked.items()) {  // others mean what they mean in chats
+    if (!fields.known().contains(name)) chat[name] = value;
+  }
   try {
-    return {parse_chat_request(chat.dump()), parse_client_json(body, "the request's body")};
+    request.chat = parse_chat_request(chat.dump());
   } catch (const ApiError& error) {
     throw as_of_responses(error, input.places());
   }
+  if (request.chat.num_choices != 1) RequestFields::fail_unsupported("n", "is 1 for a response");
+  if (request.chat.logprobs) {
+    RequestFields::fail_unsupported("logprobs", "are given by chat completions only");
+  }
+  return request;
 }
 
 }  // namespace predgen::serve

@@ -12,8 +12,8 @@ namespace predgen::serve {
 
 /// A body of POST /v1/responses.
 struct ResponsesRequest {
-  CompletionRequest chat;  // that asks for the same
-  Json asked;              // its fields, most of which go back with the answer
+  CompletionRequest chat{};  // that asks for the same
+  Json asked{};              // its fields, most of which go back with the answer
 };
 
 /// Reads it by way of the chat request that asks for the same. ApiError as parse_chat_request(),

@@ -36,6 +36,15 @@ TEST(ResponsesRequest, AsksForTheSameAsAChat) {
   EXPECT_TRUE(chat.stream);
 }
 
+TEST(ResponsesRequest, OtherFieldsMeanWhatTheyMeanInChats) {
+  const CompletionRequest chat = chat_of(
+      R"("input":"Hi","frequency_penalty":0.5,"stop":["x"],"seed":7,"colour":"red","think":false)");
+  EXPECT_EQ(chat.stop, std::vector<std::string>{"x"});
+  EXPECT_EQ(chat.thinks, false);
+  EXPECT_EQ(chat.ignored, std::vector<std::string>{"colour"});
+  EXPECT_EQ(refusal_of(R"("input":"x","mirostat":2)").param(), "mirostat");
+}
+
 TEST(ResponsesRequest, ItemsAreMessages) {
   const CompletionRequest chat = chat_of(R"("input":[
       {"role":"developer","content":"Be brief."},
@@ -75,7 +84,10 @@ TEST(ResponsesRequest, ErrorsNameTheFieldsOfThisApi) {
   EXPECT_EQ(refusal_of(R"("input":"x","tools":[{"type":"web_search"}])").param(), "tools[0].type");
   EXPECT_EQ(refusal_of(R"("input":"x","tools":[{"type":"function","name":"a b"}])").param(),
             "tools[0].name");
-  EXPECT_EQ(refusal_of(R"("input":"x","colour":"red")").code(), "unknown_parameter");
+  EXPECT_EQ(refusal_of(R"("input":"x","n":2)").param(), "n");
+  EXPECT_EQ(refusal_of(R"("input":"x","logprobs":true,"top_logprobs":2)").param(), "logprobs");
+  EXPECT_EQ(refusal_of(R"("input":"x","text":{"format":{"type":"json_object"}})").param(),
+            "text.format");
   const ApiError call =
       refusal_of(R"("input":[{"type":"function_call_output","call_id":"c","output":"x"}])");
   EXPECT_EQ(call.param(), "input[0].tool_call_id");
