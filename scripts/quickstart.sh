@@ -35,7 +35,8 @@ echo "quickstart: [5/5] answers"
 step "A question is answered" "$predgen" generate --model smollm2 --user "What is the capital of France?"
 answer=$runs/answer.wav
 rm -f "$answer"  # of an earlier quickstart
-if [ -x build/predgen-ears ] && "$predgen" models | grep -q '^ *whisper-base '; then
+python=$(scripts/setup.sh)
+if [ -x build/predgen-ears ] && [ -z "$("$python" scripts/fetch_model.py silero smart-turn whisper-base --absent)" ]; then
   step "The same question is heard, and answered in a voice" \
     "$predgen" talk --input data/samples/question.wav --output "$answer"
 else
