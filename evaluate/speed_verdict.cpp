@@ -13,9 +13,9 @@ constexpr double kSpokenTokensPerSecond = 3.5;
 
 std::string voice_line(const Json& report) {
   const double rate = report.at("decode").at("tokens_per_second").at("median").get<double>();
-  return fmt::format("  voice     {:.3g} tokens/s; one who speaks says about {}: {}\n", rate,
+  return fmt::format("  voice     {:.3g} tokens/s; speech needs about {}: {}\n", rate,
                      kSpokenTokensPerSecond,
-                     rate > kSpokenTokensPerSecond ? "it keeps up" : "TOO SLOW for a conversation");
+                     rate > kSpokenTokensPerSecond ? "fast enough" : "TOO SLOW for a conversation");
 }
 
 std::string draft_line(const Json& verify) {
