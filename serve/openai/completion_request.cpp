@@ -117,7 +117,8 @@ void read_common(RequestFields& fields, Endpoint endpoint, CompletionRequest& re
 
 /// Whether an effort to think is one at all; nullopt: the client leaves it to the server.
 std::optional<bool> is_effort(const Json& effort, const std::string& where) {
-  if (effort.is_null() || effort == "auto" || effort == "default") return std::nullopt;
+  if (effort.is_null() || effort == "" || effort == "auto" || effort == "default")
+    return std::nullopt;
   if (effort == "none" || effort == "minimal") return false;
   for (const char* some : {"low", "medium", "high", "xhigh", "max"}) {
     if (effort == some) return true;

@@ -157,7 +157,7 @@ TEST(Completer, PenaltiesAndBiasesAreExactHoweverTheAnswerIsDecoded) {
   for (const char* settings :
        {R"(,"frequency_penalty":1.5)", R"(,"presence_penalty":2)",
         R"(,"frequency_penalty":-2,"temperature":1,"seed":3)",
-        R"(,"repeat_penalty":3,"repeat_last_n":4)", R"(,"logit_bias":{"261":-100})",
+        R"(,"repeat_penalty":3,"repeat_last_n":8)", R"(,"logit_bias":{"261":-100})",
         R"(,"logit_bias":{"262":100,"263":1},"presence_penalty":1,"temperature":0.5,"seed":1)"}) {
     const std::string plain = content_of(CountingApi().chat("hello"));
     const std::string text = content_of(CountingApi().chat("hello", settings));
