@@ -109,8 +109,8 @@ void Conversation::drain() {
 
 void ConversationOptions::check_audio_out(const std::string& input) const {
   std::error_code absent;
-  if (voice.tts == "none" || audio_out == "-" || !std::filesystem::exists(audio_out, absent))
-    return;
+  const bool is_file = audio_out != "play" && audio_out != "none" && audio_out != "-";
+  if (voice.tts == "none" || !is_file || !std::filesystem::exists(audio_out, absent)) return;
   if (std::filesystem::equivalent(audio_out, input, absent)) {
     throw UserError("{} {}: is what is heard; name a new file", audio_out_name_, audio_out);
   }
