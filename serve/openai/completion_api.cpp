@@ -16,10 +16,20 @@ namespace predgen::serve {
 namespace {
 
 constexpr size_t kFewScores = 16;
-constexpr const char* kIgnoredHeader = "X-Predgen-Ignored";
 constexpr size_t kMaxNoted = 64;
 
-/// Names of parameters for a header or the log; only what looks like names, and not many.
+using Scores = std::optional<std::vector<TokenScore>>;
+
+Scores first_scores(const CompletionRequest& request) {
+  return request.logprobs ? Scores(std::in_place) : std::nullopt;
+}
+
+void add(Scores& scores, std::vector<TokenScore>& more) {
+  std::ranges::move(more, std::back_inserter(scores.value()));
+}
+
+}  // namespace
+
 std::string shown_names(const std::vector<std::string>& names) {
   constexpr size_t kMost = 16, kLongest = 64;
   std::string shown;
@@ -33,18 +43,6 @@ std::string shown_names(const std::vector<std::string>& names) {
   if (num_shown < names.size() || num_shown > kMost) shown = joined(shown, ", ", "..");
   return shown;
 }
-
-using Scores = std::optional<std::vector<TokenScore>>;
-
-Scores first_scores(const CompletionRequest& request) {
-  return request.logprobs ? Scores(std::in_place) : std::nullopt;
-}
-
-void add(Scores& scores, std::vector<TokenScore>& more) {
-  std::ranges::move(more, std::back_inserter(scores.value()));
-}
-
-}  // namespace
 
 void CompletionApi::serve(const CompletionRequest& request, const std::string& client,
                           HttpReply& reply, const std::stop_token& stop) {

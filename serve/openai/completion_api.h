@@ -13,6 +13,11 @@
 
 namespace predgen::serve {
 
+/// The header of an answer that names parameters of its request which are not known, and ignored.
+inline constexpr const char* kIgnoredHeader = "X-Predgen-Ignored";
+/// Such names for a header or the log; only what looks like names, and not many.
+std::string shown_names(const std::vector<std::string>& names);
+
 /// Sends the answers to requests for completions, whole or as streams. Thread-safe; borrows what
 /// the constructor names.
 class CompletionApi {

@@ -6,6 +6,7 @@
 #include "core/json.h"
 #include "core/stop.h"
 #include "serve/api_error.h"
+#include "serve/openai/completion_api.h"
 #include "serve/openai/model_name.h"
 #include "serve/openai/response_object.h"
 #include "serve/openai/responses_request.h"
@@ -37,6 +38,8 @@ void ResponsesApi::serve(const HttpRequest& request, const std::string& client, 
     add();
     has_baton = false;
   };
+  const std::string ignored = shown_names(asked.chat.ignored);
+  if (!ignored.empty()) reply.add_header(kIgnoredHeader, ignored);
   ResponseObject response(asked.asked, model_name_, std::move(emit));
   const Completer::Sink sink{
       .on_text = [&](const std::string& text) { with_baton([&] { response.add_text(text); }); },

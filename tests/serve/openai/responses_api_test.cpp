@@ -72,6 +72,15 @@ TEST(ResponsesApi, RefusesWithTheFieldsOfThisApi) {
   EXPECT_EQ(api.error_code(other, 404), "model_not_found");
 }
 
+TEST(ResponsesApi, NamesWhatItIgnores) {
+  CountingApi api;
+  FakeReply reply;
+  api.handle(responses_request(R"("input":"hello","stream":true,"colour":"red","a\r\nb":1)"), reply);
+  ASSERT_EQ(reply.headers.size(), 1U);
+  EXPECT_EQ(reply.headers[0].second, "colour, ..");
+  EXPECT_EQ(reply.event_types.back(), "response.completed");
+}
+
 TEST(ResponsesApi, AFailureEndsAStream) {
   CountingApi api;
   api.engine.observe_passes([](const PassSize&) { throw Error("secret path"); });
