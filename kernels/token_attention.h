@@ -18,7 +18,9 @@ struct Chunk {
 };
 
 template <class T>
-Chunk<T> chunk_of(const TokenAttention& attention, const void* places, int64_t begin) {
+Chunk<T> chunk_of(const TokenAttention& attention, const void* KeyPiece::*side, int64_t begin) {
+  const KeyPiece* piece = attention.pieces;
+  const KeyPiece* const last = piece + attention.num_pieces - 1;
   const int64_t total = attention.num_consecutive + attention.num_others;
   Chunk<T> chunk;
   chunk.count = least(kChunk, total - begin);
@@ -27,7 +29,10 @@ Chunk<T> chunk_of(const TokenAttention& attention, const void* places, int64_t b
     const int64_t place = index < attention.num_consecutive
                               ? attention.first + index
                               : attention.others[index - attention.num_consecutive];
-    chunk.rows[i] = static_cast<const T*>(places) + place * attention.head_dim;
+    while (place < piece->begin) --piece;
+    while (piece != last && place >= piece[1].begin) ++piece;
+    chunk.rows[i] =
+        static_cast<const T*>(piece->*side) + (place - piece->begin) * attention.head_dim;
   }
   for (int64_t i = chunk.count; i % kLanes != 0; ++i) chunk.rows[i] = chunk.rows[0];
   return chunk;
@@ -146,8 +151,8 @@ void attend_some(const TokenAttention& attention) {
                    static_cast<size_t>(attention.heads * attention.head_dim) * sizeof(float));
   const int64_t total = attention.num_consecutive + attention.num_others;
   for (int64_t begin = 0; begin < total; begin += kChunk) {
-    const Chunk<T> keys = chunk_of<T>(attention, attention.keys, begin);
-    const Chunk<T> values = chunk_of<T>(attention, attention.values, begin);
+    const Chunk<T> keys = chunk_of<T>(attention, &KeyPiece::keys, begin);
+    const Chunk<T> values = chunk_of<T>(attention, &KeyPiece::values, begin);
     int64_t head = 0;
     for (; head + 2 <= attention.heads; head += 2) {
       attend_chunk<T, 2>(attention, keys, values, head, states);

@@ -8,13 +8,20 @@
 
 namespace predgen {
 
+/// Keys and values of a key head at the places from `begin` to the next piece's.
+struct KeyPiece {
+  const void* keys = nullptr;    // [places,head_dim]; float32, or bfloat16's bits
+  const void* values = nullptr;  // the same
+  int64_t begin = 0;
+};
+
 /// The queries of one token that share a key head, and the keys that they see, in order: places
 /// first, first + 1, .., first + num_consecutive - 1, then those of `others`.
 struct TokenAttention {
-  const float* queries = nullptr;  // [heads,head_dim], rotated to their position
-  const void* keys = nullptr;      // [places,head_dim] of the key head; float32, or bfloat16's bits
-  const void* values = nullptr;    // the same
-  float* to = nullptr;             // [heads,head_dim]
+  const float* queries = nullptr;    // [heads,head_dim], rotated to their position
+  const KeyPiece* pieces = nullptr;  // [num_pieces], at least one; the first begins at 0
+  int64_t num_pieces = 1;
+  float* to = nullptr;  // [heads,head_dim]
   int64_t heads = 0, head_dim = 0;
   int64_t first = 0, num_consecutive = 0;
   const int32_t* others = nullptr;  // [num_others]

@@ -1,96 +1,12 @@
 #include "model/kv_cache.h"
 
-#include <c10/core/InferenceMode.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "core/error.h"
+#include "model/kv_storage.h"
 
 namespace predgen {
-
-/// Keys and values [1,H,capacity,D] of each layer, and their readers. When parked, the capacity is
-/// 0 and the contents are in host memory.
-class KvStorage {
- public:
-  KvStorage(KvPool& pool, int64_t num_positions) : capacity(num_positions), pool_(pool) {
-    pool.make_room(capacity, nullptr);
-    for (int64_t i = 0; i < pool.layout().num_layers; ++i) {
-      keys.push_back(make_layer(capacity));
-      values.push_back(make_layer(capacity));
-    }
-    pool.num_allocated_ += capacity;
-    pool.storages_.push_back(this);
-  }
-  ~KvStorage() {
-    pool_.num_allocated_ -= capacity;
-    pool_.num_parked_ -= num_parked_;
-    std::erase(pool_.storages_, this);
-  }
-  KvStorage(const KvStorage&) = delete;
-  KvStorage& operator=(const KvStorage&) = delete;
-
-  /// Marks it as the most recently used.
-  void touch() {
-    const auto place = std::ranges::find(pool_.storages_, this);
-    std::rotate(place, place + 1, pool_.storages_.end());
-  }
-
-  bool is_in_pass() const {
-    return std::ranges::any_of(readers, [](const KvCache* cache) { return cache->write_end_ > 0; });
-  }
-
-  void park() {
-    int64_t length = 0;
-    for (const KvCache* cache : readers) length = std::max(length, cache->length_);
-    // First, so that a failure half-way counts as parked and is restored later.
-    pool_.num_allocated_ -= std::exchange(capacity, 0);
-    pool_.num_parked_ += num_parked_ = length;
-    for (std::vector<at::Tensor>* side : {&keys, &values}) {
-      for (at::Tensor& layer : *side) {
-        const at::Tensor kept = layer.narrow(2, 0, length);
-        layer = kept.to(kept.options().device(at::kCPU), /*non_blocking=*/false, /*copy=*/true);
-      }
-    }
-  }
-
-  /// Layer by layer, so that only one layer exists twice.
-  void grow(int64_t new_capacity, int64_t length) {
-    pool_.make_room(new_capacity - capacity, this);
-    for (std::vector<at::Tensor>* side : {&keys, &values}) {
-      for (at::Tensor& layer : *side) {
-        const at::Tensor old = layer;
-        layer = make_layer(new_capacity);
-        layer.narrow(2, 0, length).copy_(old.narrow(2, 0, length));
-      }
-    }
-    pool_.num_allocated_ += new_capacity - capacity;
-    pool_.num_parked_ -= std::exchange(num_parked_, 0);
-    capacity = new_capacity;
-  }
-
-  void copy_from(const KvStorage& other, int64_t length) {
-    for (size_t i = 0; i < keys.size(); ++i) {
-      keys[i].narrow(2, 0, length).copy_(other.keys[i].narrow(2, 0, length));
-      values[i].narrow(2, 0, length).copy_(other.values[i].narrow(2, 0, length));
-    }
-  }
-
-  int64_t capacity;
-  std::vector<at::Tensor> keys, values;
-  std::vector<const KvCache*> readers;
-
- private:
-  at::Tensor make_layer(int64_t num_positions) const {
-    // A tensor made under InferenceMode could not be written outside it.
-    const c10::InferenceMode off(false);
-    const KvLayout& layout = pool_.layout();
-    return at::empty({1, layout.num_kv_heads, num_positions, layout.head_dim}, layout.options);
-  }
-
-  KvPool& pool_;
-  int64_t num_parked_ = 0;  // positions
-};
 
 namespace {
 
@@ -102,6 +18,9 @@ int64_t storage_size(int64_t needed, int64_t capacity, int64_t room) {
   while (size < needed) size *= 2;
   return std::max(needed, std::min({size, capacity, room}));
 }
+
+/// A fork copies fewer positions than this instead of sharing a piece: pieces stay few.
+constexpr int64_t kLeastShared = 16;
 
 }  // namespace
 
@@ -115,15 +34,16 @@ KvPool::KvPool(const KvLayout& layout, int64_t max_positions)
   PREDGEN_CHECK(layout.num_layers > 0, "a cache of {} layers", layout.num_layers);
 }
 
-int64_t KvPool::num_available(const KvStorage* but) const {
+int64_t KvPool::num_available(const KvCache* but) const {
   int64_t available = num_free();
   for (const KvStorage* storage : storages_) {
-    if (storage != but && !storage->is_in_pass()) available += storage->capacity;
+    const bool is_kept = (but && but->reads(*storage)) || storage->is_in_pass();
+    if (!is_kept) available += storage->capacity();
   }
   return available;
 }
 
-void KvPool::make_room(int64_t num_positions, const KvStorage* but) {
+void KvPool::make_room(int64_t num_positions, const KvCache* but) {
   if (num_free() >= num_positions) return;
   if (const int64_t available = num_available(but); available < num_positions) {
     throw UserError(
@@ -133,7 +53,8 @@ void KvPool::make_room(int64_t num_positions, const KvStorage* but) {
   }
   for (KvStorage* storage : storages_) {
     if (num_free() >= num_positions) return;
-    if (storage != but && storage->capacity > 0 && !storage->is_in_pass()) storage->park();
+    if (but && but->reads(*storage)) continue;
+    if (!storage->is_parked() && !storage->is_in_pass()) storage->park();
   }
 }
 
@@ -144,9 +65,7 @@ std::unique_ptr<KvCache> KvPool::make_cache(int64_t capacity) {
 
 KvCache::KvCache(KvPool& pool, int64_t capacity) : pool_(pool), capacity_(capacity) {}
 
-KvCache::~KvCache() {
-  if (storage_) std::erase(storage_->readers, this);
-}
+KvCache::~KvCache() { replace_pieces(0, nullptr); }
 
 std::pair<at::Tensor, at::Tensor> KvCache::append(int64_t layer, const at::Tensor& keys_1HTD,
                                                   const at::Tensor& values_1HTD) {
@@ -161,8 +80,19 @@ std::pair<at::Tensor, at::Tensor> KvCache::append(int64_t layer, const at::Tenso
 
 std::pair<at::Tensor, at::Tensor> KvCache::writable(int64_t layer, int64_t num_new) {
   reserve(num_new);
+  if (pieces_.size() > 1) make_contiguous(write_end_);
   const auto index = static_cast<size_t>(layer);
-  return {storage_->keys.at(index), storage_->values.at(index)};
+  return {pieces_.front()->keys.at(index), pieces_.front()->values.at(index)};
+}
+
+std::vector<KvCache::Piece> KvCache::pieces(int64_t layer, int64_t num_new) {
+  reserve(num_new);
+  const auto index = static_cast<size_t>(layer);
+  std::vector<Piece> found;
+  for (const auto& piece : pieces_) {
+    found.push_back({piece->begin(), piece->keys.at(index), piece->values.at(index)});
+  }
+  return found;
 }
 
 void KvCache::reserve(int64_t num_new) {
@@ -172,28 +102,116 @@ void KvCache::reserve(int64_t num_new) {
   write_end_ = length_ + num_new;
 }
 
-bool KvCache::is_parked() const { return storage_ && storage_->capacity == 0; }
+bool KvCache::is_parked() const {
+  return std::ranges::any_of(pieces_, [](const auto& piece) { return piece->is_parked(); });
+}
+
+bool KvCache::reads(const KvStorage& storage) const {
+  return std::ranges::find(storage.readers, this) != storage.readers.end();
+}
+
+int64_t KvCache::read_end(const KvStorage& storage) const {
+  const auto is_it = [&](const auto& piece) { return piece.get() == &storage; };
+  const auto next = std::ranges::find_if(pieces_, is_it) + 1;
+  const int64_t end = std::max(length_, write_end_);
+  return next == pieces_.end() ? end : std::min(end, (*next)->begin());
+}
+
+KvCache::Kept KvCache::kept_by_write(int64_t begin) const {
+  size_t i = 0;
+  while (i + 1 < pieces_.size() && pieces_[i + 1]->begin() <= begin) ++i;
+  for (; i < pieces_.size(); ++i) {
+    const KvStorage& piece = *pieces_[i];
+    const int64_t from = std::max(begin, piece.begin());
+    const auto reads_there = [&](const KvCache* reader) {
+      return reader != this && reader->read_end(piece) > from;
+    };
+    if (std::ranges::any_of(piece.readers, reads_there)) {
+      if (from - piece.begin() >= kLeastShared) return {i + 1, from};
+      return {i, piece.begin()};
+    }
+    // What is parked holds no more than its readers had.
+    if (piece.num_positions() == 0) return {i, piece.begin()};
+    if (i + 1 < pieces_.size() && piece.end() < pieces_[i + 1]->begin())
+      return {i + 1, piece.end()};
+  }
+  return {i, pieces_.empty() ? 0 : pieces_.back()->end()};
+}
 
 void KvCache::prepare_write(int64_t begin, int64_t end) {
-  const auto reads_there = [&](const KvCache* reader) {
-    return reader != this && std::max(reader->length_, reader->write_end_) > begin;
-  };
-  if (storage_) storage_->touch();
-  if (storage_ && std::ranges::none_of(storage_->readers, reads_there)) {
-    if (storage_->capacity >= end) return;
-    if (storage_->readers.size() == 1) {
-      const int64_t room = storage_->capacity + pool_.num_available(storage_.get());
-      return storage_->grow(storage_size(end, capacity_, room), length_);
-    }
+  for (const auto& piece : pieces_) piece->touch();
+  const Kept kept = kept_by_write(begin);
+  const bool is_all = kept.count == pieces_.size();
+  if (is_all && kept.end >= end && !pieces_.empty() && !is_parked()) return;
+  if (pool_.layout().in_pieces && add_piece(kept, end)) return;
+  make_contiguous(end);
+}
+
+bool KvCache::add_piece(const Kept& kept, int64_t end) {
+  int64_t own = 0, parked = 0;  // positions
+  for (size_t i = 0; i < kept.count; ++i) {
+    parked += pieces_[i]->num_parked();
+    if (pieces_[i]->readers.size() == 1) own += pieces_[i]->num_positions();
   }
+  const int64_t needed = std::max<int64_t>(end - kept.end, 0);
+  const int64_t room = pool_.num_available(this) - parked;
+  if (room < needed) return false;
+  for (size_t i = 0; i < kept.count; ++i) {
+    const int64_t length = pieces_[i]->num_parked();
+    if (length > 0) pieces_[i]->grow(length, length, this);
+  }
+  if (needed == 0 && kept.count > 0) {
+    replace_pieces(kept.count, nullptr);
+    return true;
+  }
+  const int64_t size = storage_size(own + needed, own + capacity_ - kept.end, own + room) - own;
+  auto fresh = std::make_shared<KvStorage>(pool_, kept.end, size, this);
+  copy_to(*fresh, kept.end);
+  replace_pieces(kept.count, std::move(fresh));
+  return true;
+}
+
+void KvCache::make_contiguous(int64_t end) {
+  if (pieces_.size() == 1 && pieces_.front()->readers.size() == 1) {
+    KvStorage& own = *pieces_.front();
+    const int64_t room = own.capacity() + pool_.num_available(this);
+    return own.grow(storage_size(end, capacity_, room), length_, this);
+  }
+  // It may park its sources.
+  const int64_t in_pass = std::exchange(write_end_, 0);
   const int64_t size = storage_size(end, capacity_, pool_.num_available(nullptr));
-  auto own = std::make_shared<KvStorage>(pool_, size);  // may park its source
-  own->readers.push_back(this);
-  if (storage_) {
-    own->copy_from(*storage_, length_);
-    std::erase(storage_->readers, this);
+  auto own = std::make_shared<KvStorage>(pool_, 0, size, nullptr);
+  write_end_ = in_pass;
+  copy_to(*own, 0);
+  replace_pieces(0, std::move(own));
+}
+
+void KvCache::copy_to(KvStorage& to, int64_t begin) const {
+  for (const auto& piece : pieces_) {
+    const int64_t from = std::max(begin, piece->begin());
+    const int64_t until = std::min(length_, read_end(*piece));
+    if (from < until) to.copy_from(*piece, from, until);
   }
-  storage_ = std::move(own);
+}
+
+void KvCache::replace_pieces(size_t count, std::shared_ptr<KvStorage> by) {
+  for (size_t i = count; i < pieces_.size(); ++i) std::erase(pieces_[i]->readers, this);
+  pieces_.resize(count);
+  if (!by) return;
+  by->readers.push_back(this);
+  pieces_.push_back(std::move(by));
+}
+
+std::vector<at::Tensor> KvCache::parts(std::vector<at::Tensor> KvStorage::*side, size_t layer,
+                                       int64_t begin, int64_t end) const {
+  std::vector<at::Tensor> found;
+  for (const auto& piece : pieces_) {
+    const int64_t from = std::max(begin, piece->begin());
+    const int64_t until = std::min(end, read_end(*piece));
+    if (from >= until) continue;
+    found.push_back(((*piece).*side)[layer].narrow(2, from - piece->begin(), until - from));
+  }
+  return found;
 }
 
 void KvCache::commit(int64_t num_tokens) {
@@ -222,12 +240,20 @@ void KvCache::keep(int64_t begin, std::span<const int64_t> kept) {
   if (const int64_t moved = count - fixed; moved > 0) {
     prepare_write(begin + fixed, length_);
     const at::Tensor from =
-        (at::tensor(at::IntArrayRef(kept.data() + fixed, static_cast<size_t>(moved)), at::kLong) +
-         begin)
+        (at::tensor(at::IntArrayRef(kept.data() + fixed, static_cast<size_t>(moved)), at::kLong) -
+         fixed)
             .to(pool_.layout().options.device());
-    for (std::vector<at::Tensor>* side : {&storage_->keys, &storage_->values}) {
-      for (at::Tensor& layer : *side) {
-        layer.narrow(2, begin + fixed, moved).copy_(layer.index_select(2, from));
+    const int64_t to = begin + fixed;
+    for (size_t layer = 0; layer < static_cast<size_t>(pool_.layout().num_layers); ++layer) {
+      for (const auto side : {&KvStorage::keys, &KvStorage::values}) {
+        const std::vector<at::Tensor> all = parts(side, layer, to, length_);
+        const at::Tensor path =
+            (all.size() == 1 ? all.front() : at::cat(all, 2)).index_select(2, from);
+        int64_t done = 0;
+        for (const at::Tensor& part : parts(side, layer, to, to + moved)) {
+          part.copy_(path.narrow(2, done, part.size(2)));
+          done += part.size(2);
+        }
       }
     }
   }
@@ -236,9 +262,12 @@ void KvCache::keep(int64_t begin, std::span<const int64_t> kept) {
 
 std::unique_ptr<KvCache> KvCache::fork() const {
   std::unique_ptr<KvCache> copy = pool_.make_cache(capacity_);
-  copy->storage_ = storage_;
   copy->length_ = length_;
-  if (storage_) storage_->readers.push_back(copy.get());
+  for (const auto& piece : pieces_) {
+    if (piece->begin() >= length_) break;
+    piece->readers.push_back(copy.get());
+    copy->pieces_.push_back(piece);
+  }
   return copy;
 }
 

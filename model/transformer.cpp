@@ -142,7 +142,8 @@ std::unique_ptr<Transformer> Transformer::initialize(const ModelConfig& config, 
 
 KvLayout Transformer::kv_layout() const {
   return {config_.num_layers, config_.num_kv_heads, config_.head_dim,
-          embedding_.options().requires_grad(false).dtype(activations_)};
+          embedding_.options().requires_grad(false).dtype(activations_),
+          /*in_pieces=*/cpu_pass_ && has_kernels_ && device().is_cpu()};
 }
 
 int64_t Transformer::num_folded() const {

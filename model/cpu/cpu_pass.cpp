@@ -13,7 +13,7 @@ std::string CpuPass::refusal(const ModelConfig& config) {
   const std::string_view beyond = config.block.switch_beyond(
       {"gelu_tanh", "no norm_before", "norm_after", "norm_offset", "norm_scales_wide",
        "qk_norm by head", "qk_norm by width", "qkv_bias", "o_bias", "mlp_bias", "query_scalar",
-       "embedding_scale", "other_rope", "windows"});
+       "logit_softcap", "embedding_scale", "other_rope", "windows"});
   return beyond.empty() ? "" : fmt::format("our kernels for CPUs have no {}", beyond);
 }
 
@@ -50,12 +50,17 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
   const int64_t T = tokens_.size(), D = config.head_dim;
   const int64_t E = config.hidden_size, I = config.intermediate_size;
   places_.clear();
+  pieces_.clear();
   for (const SequenceStep& step : steps) {
     const auto count = static_cast<int64_t>(step.tokens.size());
+    pieces_.push_back({places_.size(), 0});
     for (int64_t layer = 0; layer < config.num_layers; ++layer) {
-      const auto [keys, values] = step.cache->writable(layer, count);
-      places_.push_back({static_cast<char*>(keys.mutable_data_ptr()),
-                         static_cast<char*>(values.mutable_data_ptr()), keys.size(2)});
+      const std::vector<KvCache::Piece> pieces = step.cache->pieces(layer, count);
+      pieces_.back().count = pieces.size();
+      for (const auto& [begin, keys, values] : pieces) {
+        places_.push_back({static_cast<char*>(keys.mutable_data_ptr()),
+                           static_cast<char*>(values.mutable_data_ptr()), keys.size(2), begin});
+      }
     }
   }
   const auto rows = [&](std::vector<float>& buffer, int64_t width) { room(buffer, T * width); };

@@ -40,10 +40,15 @@ class CpuPass {
     std::array<CpuLinear, 2> gate_up;
     std::array<CpuLinear, 1> down;
   };
-  /// Where a cache holds the keys and values of a layer.
+  /// Where a piece of a cache holds the keys and values of a layer.
   struct Place {
     char *keys, *values;
     int64_t head_stride;  // positions
+    int64_t begin;
+  };
+  /// Of a step: the first of its places, of which each layer has `count`.
+  struct Pieces {
+    size_t first, count;
   };
   class Work;
 
@@ -57,7 +62,8 @@ class CpuPass {
   PassTokens tokens_;
   std::vector<Layer> layers_;
   std::array<CpuLinear, 1> head_;
-  std::vector<Place> places_;  // [steps,layers]
+  std::vector<Place> places_;   // [steps,layers,pieces]
+  std::vector<Pieces> pieces_;  // [steps]
   CpuProducts products_;
   // Of every new token; `x` is the input of the next product, angles are [ropes,T,D/2].
   std::vector<float> hidden_, x_, q_, k_, v_, gate_, up_, out_, cosines_, sines_;

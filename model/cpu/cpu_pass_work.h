@@ -172,13 +172,20 @@ class CpuPass::Work {
     }
   }
 
+  /// Where the pieces of a token's cache are in a layer.
+  std::span<const Place> places_of(const PassToken& token, size_t index) const {
+    const Pieces& pieces = pass_.pieces_[token.step];
+    return std::span(pass_.places_).subspan(pieces.first + index * pieces.count, pieces.count);
+  }
   /// Where a head's key or value of a token is stored.
   char* row(int64_t token, size_t index, int64_t head, char* Place::*side) const {
     const PassToken& own = pass_.tokens_.tokens()[static_cast<size_t>(token)];
-    return head_rows(own, index, head, side) + own.place * row_bytes();
+    const std::span<const Place> places = places_of(own, index);
+    auto place = places.end() - 1;
+    while (place->begin > own.place) --place;
+    return head_rows(*place, head, side) + (own.place - place->begin) * row_bytes();
   }
-  char* head_rows(const PassToken& token, size_t index, int64_t head, char* Place::*side) const {
-    const Place& place = pass_.places_[token.step * pass_.layers_.size() + index];
+  char* head_rows(const Place& place, int64_t head, char* Place::*side) const {
     return place.*side + head * place.head_stride * row_bytes();
   }
   int64_t row_bytes() const {
@@ -194,8 +201,13 @@ class CpuPass::Work {
       const PassToken& token = pass_.tokens_.tokens()[static_cast<size_t>(i / G)];
       TokenAttention attention = pass_.tokens_.seen_by(token, weights.window);
       attention.queries = pass_.q_.data() + i * shared * D;
-      attention.keys = head_rows(token, index, i % G, &Place::keys);
-      attention.values = head_rows(token, index, i % G, &Place::values);
+      key_pieces_.clear();
+      for (const Place& place : places_of(token, index)) {
+        key_pieces_.push_back({head_rows(place, i % G, &Place::keys),
+                               head_rows(place, i % G, &Place::values), place.begin});
+      }
+      attention.pieces = key_pieces_.data();
+      attention.num_pieces = std::ssize(key_pieces_);
       attention.to = x() + i * shared * D;
       attention.heads = shared;
       attention.head_dim = D;
@@ -232,6 +244,17 @@ class CpuPass::Work {
     pass_.products_.pack(pass_.head_, x(), N, begin, end);
     meet();
     pass_.products_.multiply(pass_.head_, N, {&logits_NV_, 1}, *pass_.team_, thread_);
+    if (block_.logit_softcap != 0) cap_logits(N);
+  }
+  /// Those that this thread has computed itself.
+  void cap_logits(int64_t N) const {
+    const auto cap = static_cast<float>(block_.logit_softcap);
+    const auto [begin, end] = CpuProducts::outputs(config_.vocab_size, *pass_.team_, thread_);
+    for (int64_t i = 0; i < N; ++i) {
+      float* logits_V = logits_NV_ + i * config_.vocab_size;
+      std::transform(logits_V + begin, logits_V + end, logits_V + begin,
+                     [&](float logit) { return cap * std::tanh(logit / cap); });
+    }
   }
 
   CpuPass& pass_;
@@ -244,6 +267,7 @@ class CpuPass::Work {
   const int64_t num_tokens_;
   const std::pair<int64_t, int64_t> own_tokens_;
   float* const logits_NV_;
+  std::vector<KeyPiece> key_pieces_;  // of the head that attends
 };
 
 }  // namespace predgen

@@ -133,7 +133,8 @@ TEST_P(TokenKernel, FindsTheFirstLargest) {
   }
 }
 
-/// Consecutive keys, others in any order, none of one kind; more than are computed together.
+/// Consecutive keys, others in any order, none of one kind; more than are computed together. Keys
+/// in pieces give the same bits.
 TEST_P(TokenKernel, Attends) {
   struct Case {
     int64_t heads, D, places;
@@ -156,17 +157,29 @@ TEST_P(TokenKernel, Attends) {
     const at::Tensor exact =
         at::matmul(at::softmax(scores, -1), values.to(at::kFloat).index_select(0, seen));
     const at::Tensor to = at::full({one.heads * one.D + 1}, 7.0);
-    kernels().attend({.queries = data(queries),
-                      .keys = keys.const_data_ptr(),
-                      .values = values.const_data_ptr(),
-                      .to = data(to),
-                      .heads = one.heads,
-                      .head_dim = one.D,
-                      .first = one.first,
-                      .num_consecutive = one.consecutive,
-                      .others = one.others.data(),
-                      .num_others = static_cast<int64_t>(one.others.size()),
-                      .scale = 0.3f});
+    const KeyPiece whole{keys.const_data_ptr(), values.const_data_ptr()};
+    TokenAttention attention{.queries = data(queries),
+                             .pieces = &whole,
+                             .to = data(to),
+                             .heads = one.heads,
+                             .head_dim = one.D,
+                             .first = one.first,
+                             .num_consecutive = one.consecutive,
+                             .others = one.others.data(),
+                             .num_others = static_cast<int64_t>(one.others.size()),
+                             .scale = 0.3f};
+    kernels().attend(attention);
+    const at::Tensor in_one = to.clone();
+    std::vector<at::Tensor> parts;
+    std::vector<KeyPiece> pieces;
+    for (int64_t begin = 0; begin < one.places; begin += 1 + begin / 2) {
+      for (const at::Tensor& all : {keys, values}) parts.push_back(all.slice(0, begin).clone());
+      pieces.push_back({parts.end()[-2].const_data_ptr(), parts.back().const_data_ptr(), begin});
+    }
+    attention.pieces = pieces.data();
+    attention.num_pieces = std::ssize(pieces);
+    kernels().attend(attention);
+    EXPECT_TRUE(at::equal(to, in_one)) << one.D;
     EXPECT_LT(relative(to.narrow(0, 0, one.heads * one.D).view({one.heads, one.D}), exact), 2e-6)
         << one.D;
     EXPECT_EQ(to[-1].item<float>(), 7.0f);
@@ -180,9 +193,9 @@ TEST_P(TokenKernel, AttendsToLargeScores) {
   keys[69].fill_(30.0);
   keys = keys.to(type());
   const at::Tensor to = at::zeros({16});
+  const KeyPiece whole{keys.const_data_ptr(), values.const_data_ptr()};
   kernels().attend({.queries = data(query),
-                    .keys = keys.const_data_ptr(),
-                    .values = values.const_data_ptr(),
+                    .pieces = &whole,
                     .to = data(to),
                     .heads = 1,
                     .head_dim = 16,

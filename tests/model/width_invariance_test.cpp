@@ -36,6 +36,7 @@ ModelConfig odd_config() {
   config.head_dim = 16;
   config.block.windows = {0, 19};
   config.block.qk_norm = QkNorm::kHead;
+  config.block.logit_softcap = 3.0;
   config.tie_word_embeddings = false;
   config.initializer_range = 0.1;
   return config;

@@ -4,6 +4,8 @@
 
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
+#include "tests/fakes/logits_in_passes.h"
+#include "tests/fakes/small_models.h"
 
 namespace predgen::serve {
 namespace {
@@ -86,6 +88,38 @@ TEST(KeptSequences, WhatALongerOneHoldsIsKeptOnce) {
   shelf.run({1, 2, 9, 3});     // goes on from the second
   shelf.run({1, 2, 9, 3, 9});  // and from that
   EXPECT_EQ(shelf.run({5, 5, 5, 9, 1}), 3);
+}
+
+/// Whoever waits for the pass would wait for the copies, too.
+TEST(KeptSequences, ManyAnswersShareALongPromptWithoutACopy) {
+  ModelConfig config = small_config();
+  config.max_positions = 4096;
+  const auto model = Transformer::initialize(config, 1, at::kFloat);
+  Engine engine = borrowing_engine(*model);
+  KeptSequences kept(engine, 4096, 32);
+  const TokenIds prompt = some_tokens(3000);
+  const auto with_end = [&](TokenId end) {
+    TokenIds tokens = prompt;
+    tokens.insert(tokens.end(), {end, TokenId{1}, end});
+    return tokens;
+  };
+  Sequence first = kept.take("me", with_end(20));
+  engine.run({.sequence = &first});
+  kept.keep("me", std::move(first));
+  const int64_t before = engine.pool().num_allocated();
+
+  std::vector<Sequence> answers;
+  std::vector<EngineRequest> requests;
+  for (TokenId end = 21; end < 33; ++end) {
+    answers.push_back(kept.take("me", with_end(end)));
+    EXPECT_EQ(answers.back().num_cached(), 3000);
+  }
+  for (Sequence& answer : answers) requests.push_back({.sequence = &answer});
+  const std::vector<EngineResult> results = engine.run(requests);
+  EXPECT_EQ(engine.pool().num_copied(), 0);
+  EXPECT_LE(engine.pool().num_allocated(), before + 12 * 256);
+  Sequence alone = sequence_of(engine, with_end(32), 4096);
+  EXPECT_TRUE(at::equal(*results.back().logits, *engine.run({.sequence = &alone}).logits));
 }
 
 }  // namespace

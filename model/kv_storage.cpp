@@ -1,0 +1,85 @@
+#include "model/kv_storage.h"
+
+#include <c10/core/InferenceMode.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace predgen {
+
+KvStorage::KvStorage(KvPool& pool, int64_t begin, int64_t num_positions, const KvCache* but)
+    : pool_(pool), begin_(begin), capacity_(num_positions) {
+  pool.make_room(capacity_, but);
+  for (int64_t i = 0; i < pool.layout().num_layers; ++i) {
+    keys.push_back(make_layer(capacity_));
+    values.push_back(make_layer(capacity_));
+  }
+  pool.num_allocated_ += capacity_;
+  pool.storages_.push_back(this);
+}
+
+KvStorage::~KvStorage() {
+  pool_.num_allocated_ -= capacity_;
+  pool_.num_parked_ -= num_parked_;
+  std::erase(pool_.storages_, this);
+}
+
+void KvStorage::touch() {
+  const auto place = std::ranges::find(pool_.storages_, this);
+  std::rotate(place, place + 1, pool_.storages_.end());
+}
+
+bool KvStorage::is_in_pass() const {
+  return std::ranges::any_of(readers, [](const KvCache* cache) { return cache->write_end_ > 0; });
+}
+
+void KvStorage::park() {
+  int64_t end = begin_;
+  for (const KvCache* cache : readers) end = std::max(end, cache->read_end(*this));
+  const int64_t length = end - begin_;
+  // First, so that a failure half-way counts as parked and is restored later.
+  pool_.num_allocated_ -= std::exchange(capacity_, 0);
+  pool_.num_parked_ += num_parked_ = length;
+  for (std::vector<at::Tensor>* side : {&keys, &values}) {
+    for (at::Tensor& layer : *side) {
+      const at::Tensor kept = layer.narrow(2, 0, length);
+      layer = kept.to(kept.options().device(at::kCPU), /*non_blocking=*/false, /*copy=*/true);
+    }
+  }
+}
+
+void KvStorage::grow(int64_t new_capacity, int64_t length, const KvCache* but) {
+  pool_.make_room(new_capacity - capacity_, but);
+  for (std::vector<at::Tensor>* side : {&keys, &values}) {
+    for (at::Tensor& layer : *side) {
+      const at::Tensor old = layer;
+      layer = make_layer(new_capacity);
+      layer.narrow(2, 0, length).copy_(old.narrow(2, 0, length));
+    }
+  }
+  pool_.num_copied_ += length;
+  pool_.num_allocated_ += new_capacity - capacity_;
+  pool_.num_parked_ -= std::exchange(num_parked_, 0);
+  capacity_ = new_capacity;
+}
+
+void KvStorage::copy_from(const KvStorage& other, int64_t begin, int64_t end) {
+  const auto copy = [&](const at::Tensor& to, const at::Tensor& from) {
+    to.narrow(2, begin - begin_, end - begin)
+        .copy_(from.narrow(2, begin - other.begin_, end - begin));
+  };
+  for (size_t i = 0; i < keys.size(); ++i) {
+    copy(keys[i], other.keys[i]);
+    copy(values[i], other.values[i]);
+  }
+  pool_.num_copied_ += end - begin;
+}
+
+at::Tensor KvStorage::make_layer(int64_t num_positions) const {
+  // A tensor made under InferenceMode could not be written outside it.
+  const c10::InferenceMode off(false);
+  const KvLayout& layout = pool_.layout();
+  return at::empty({1, layout.num_kv_heads, num_positions, layout.head_dim}, layout.options);
+}
+
+}  // namespace predgen

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "model/kv_cache.h"
+
+namespace predgen {
+
+/// Keys and values [1,H,capacity,D] of each layer for consecutive positions of a text, and the
+/// caches that read them. When parked, the capacity is 0 and the contents are in host memory.
+class KvStorage {
+ public:
+  /// For so many positions from `begin` on. Makes room for them in the pool without parking what
+  /// `but` reads. UserError if the pool is exhausted.
+  KvStorage(KvPool& pool, int64_t begin, int64_t num_positions, const KvCache* but);
+  ~KvStorage();
+  KvStorage(const KvStorage&) = delete;
+  KvStorage& operator=(const KvStorage&) = delete;
+
+  int64_t begin() const { return begin_; }
+  int64_t end() const { return begin_ + num_positions(); }
+  int64_t capacity() const { return capacity_; }
+  bool is_parked() const { return capacity_ == 0; }
+  /// 0 unless parked.
+  int64_t num_parked() const { return num_parked_; }
+  int64_t num_positions() const { return is_parked() ? num_parked_ : capacity_; }
+
+  /// Marks it as the most recently used.
+  void touch();
+  bool is_in_pass() const;
+  void park();
+  /// Layer by layer, so that only one layer exists twice. Keeps `length` positions; not parked
+  /// afterwards. Parks nothing that `but` reads. UserError if the pool is exhausted.
+  void grow(int64_t new_capacity, int64_t length, const KvCache* but);
+  /// The positions [begin, end) from another storage.
+  void copy_from(const KvStorage& other, int64_t begin, int64_t end);
+
+  std::vector<at::Tensor> keys, values;
+  std::vector<const KvCache*> readers;
+
+ private:
+  at::Tensor make_layer(int64_t num_positions) const;
+
+  KvPool& pool_;
+  const int64_t begin_;
+  int64_t capacity_;
+  int64_t num_parked_ = 0;
+};
+
+}  // namespace predgen
