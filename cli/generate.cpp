@@ -49,10 +49,10 @@ std::vector<InputRow> read_rows(const GenerateOptions& options) {
     throw UserError("generate: give one of --user, --prompt, --messages, --token-ids and --input");
   }
   if (!options.input.empty()) return read_input_rows(options.input);
+  if (!options.messages.empty()) return {read_messages(options.messages)};
   InputRow row;
   row.prompt = options.prompt;
   if (options.user) row.messages.emplace().push_back({.role = "user", .content = *options.user});
-  if (!options.messages.empty()) row.messages = read_messages(options.messages);
   if (!options.token_ids.empty()) row.token_ids = parse_token_ids(options.token_ids);
   return {row};
 }
@@ -222,8 +222,9 @@ void add_generate(CLI::App& app, const std::stop_token& stop) {
   options->model.add_to(*command);
   command->add_option("--user", options->user, "what a user says, through the chat template");
   command->add_option("--prompt", options->prompt, "raw text, which the model continues");
-  command->add_option("--messages", options->messages,
-                      "JSON file: a list of {role, content}, through the chat template");
+  command->add_option(
+      "--messages", options->messages,
+      "JSON file: messages as serve takes them, a list or with \"tools\" in an object");
   command->add_option("--token-ids", options->token_ids, "ids like 1,2,3");
   command->add_option("--input", options->input,
                       "JSON lines with \"prompt\", \"messages\" or \"token_ids\"");

@@ -8,51 +8,56 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "serve/api_error.h"
+#include "serve/openai/chat_messages.h"
+#include "serve/tool_request.h"
 
 namespace predgen::cli {
 namespace {
 
-/// Empty if there is no `key`.
-std::string optional_text(const Json& object, const char* key, const std::string& where) {
-  return object.contains(key) ? json_get<std::string>(object, key, where) : "";
+/// Runs work(), which reads a part of what a client of the server would send.
+template <typename Work>
+auto as_request(const std::string& where, const Work& work) {
+  try {
+    return work();
+  } catch (const serve::ApiError& error) {
+    throw UserError("{}: {}", where, error.what());
+  }
 }
 
-/// As OpenAI has them, but the arguments may be an object.
-std::vector<ToolCall> parse_calls(const Json& message, const std::string& where) {
-  std::vector<ToolCall> calls;
-  if (!message.contains("tool_calls")) return calls;
-  for (const Json& call : json_get<Json>(message, "tool_calls", where)) {
-    const Json function = json_get<Json>(call, "function", where);
-    const Json arguments = json_get<Json>(function, "arguments", where);
-    calls.push_back(
-        {.id = optional_text(call, "id", where),
-         .name = json_get<std::string>(function, "name", where),
-         .arguments = arguments.is_string() ? arguments.get<std::string>() : arguments.dump()});
+/// Here, arguments may be an object, and a call needs no id.
+Json with_ids(Json list) {
+  for (Json& message : list) {
+    if (!message.is_object()) continue;
+    if (message.value("role", Json()) == "tool") message.emplace("tool_call_id", "");
+    if (!message.contains("tool_calls") || !message["tool_calls"].is_array()) continue;
+    for (Json& call : message["tool_calls"]) {
+      if (!call.is_object()) continue;
+      call.emplace("id", "");
+      const Json::json_pointer arguments("/function/arguments");
+      if (call.contains(arguments) && call[arguments].is_object()) {
+        call[arguments] = call[arguments].dump();
+      }
+    }
   }
-  return calls;
+  return list;
 }
 
 std::vector<Message> parse_messages(const Json& list, const std::string& where) {
-  if (!list.is_array()) throw UserError("{}: messages must be a list of {{role, content}}", where);
-  if (list.empty()) throw UserError("{}: the conversation is empty", where);
-  std::vector<Message> messages;
-  for (const Json& entry : list) {
-    messages.push_back({.role = json_get<std::string>(entry, "role", where),
-                        .content = json_get<std::string>(entry, "content", where),
-                        .tool_calls = parse_calls(entry, where),
-                        .tool_call_id = optional_text(entry, "tool_call_id", where)});
-  }
-  return messages;
+  return as_request(where, [&] { return serve::read_messages(with_ids(list)); });
 }
 
-ToolSet parse_tools(const Json& list, const std::string& where) {
-  if (!list.is_array()) throw UserError("{}: \"tools\" must be a list of functions", where);
-  ToolSet tools{.json = list.dump()};
-  for (const Json& tool : list) {
-    const Json function = json_get<Json>(tool, "function", where);
-    tools.names.push_back(json_get<std::string>(function, "name", where));
-  }
-  return tools;
+/// None if the row has none, or asks for no calls.
+ToolSet parse_tools(const Json& row, const std::string& where) {
+  return as_request(where, [&] {
+    Json asked = Json::object();
+    for (const char* key : {"tools", "tool_choice"}) {
+      if (row.contains(key)) asked[key] = row[key];
+    }
+    serve::RequestFields fields(asked.dump());
+    const std::optional<ToolSet> tools = serve::read_tools(fields, serve::ToolShape::kNested);
+    return serve::read_tool_choice(fields).value_or(true) ? tools.value_or(ToolSet()) : ToolSet();
+  });
 }
 
 TokenIds parse_id_list(const Json& row, const std::string& where) {
@@ -76,8 +81,10 @@ InputRow parse_row(const std::string& line, const std::string& where) {
   }
   InputRow result;
   if (row.contains("prompt")) result.prompt = json_get<std::string>(row, "prompt", where);
-  if (row.contains("messages")) result.messages = parse_messages(row["messages"], where);
-  if (row.contains("tools")) result.tools = parse_tools(row["tools"], where);
+  if (row.contains("messages")) {
+    result.messages = parse_messages(row["messages"], where);
+    result.tools = parse_tools(row, where);
+  }
   if (row.contains("token_ids")) result.token_ids = parse_id_list(row, where);
   return result;
 }
@@ -104,10 +111,14 @@ std::vector<InputRow> read_input_rows(const std::filesystem::path& file) {
   return rows;
 }
 
-std::vector<Message> read_messages(const std::filesystem::path& file) {
+InputRow read_messages(const std::filesystem::path& file) {
   const Json json = read_json(file);
   const std::string where = file.string();
-  return parse_messages(json.is_object() ? json_get<Json>(json, "messages", where) : json, where);
+  InputRow row;
+  row.messages =
+      parse_messages(json.is_object() ? json_get<Json>(json, "messages", where) : json, where);
+  if (json.is_object()) row.tools = parse_tools(json, where);
+  return row;
 }
 
 TokenIds parse_token_ids(const std::string& text) {

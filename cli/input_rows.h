@@ -30,12 +30,13 @@ struct RawPromptOptions {
   void add_to(CLI::App& command);
 };
 
-/// Reads JSONL, skipping blank lines. UserError with the row number for malformed rows, and for a
-/// file without rows.
+/// Reads JSONL, skipping blank lines; messages and tools as predgen serve takes them. UserError
+/// with the row number for malformed rows, and for a file without rows.
 std::vector<InputRow> read_input_rows(const std::filesystem::path& file);
 
-/// `--messages FILE`: a JSON list of {role, content}, or an object with such a list as "messages".
-std::vector<Message> read_messages(const std::filesystem::path& file);
+/// `--messages FILE`: messages as predgen serve takes them, a JSON list, or an object with such a
+/// list as "messages" and, if it has them, "tools".
+InputRow read_messages(const std::filesystem::path& file);
 
 /// `--token-ids 1,2,3`.
 TokenIds parse_token_ids(const std::string& text);

@@ -43,7 +43,7 @@ std::vector<Row> read_rows(const ScoreOptions& options, const Checkpoint& checkp
     }
     // Unlike a prompt, a conversation that is scored does not end with the generation prompt.
     rows.push_back({row.number, row.messages
-                                    ? tokenizer->render_chat(*row.messages, false)
+                                    ? tokenizer->render_chat(*row.messages, false, row.tools)
                                     : input_ids(row, tokenizer.get(), options.raw_prompt)});
   }
   return rows;

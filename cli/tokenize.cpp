@@ -21,12 +21,9 @@ struct TokenizeOptions {
 
 std::vector<InputRow> read_rows(const TokenizeOptions& options, const CLI::App& command) {
   if (command.count("--input")) return read_input_rows(options.input);
+  if (!command.count("--text")) return {read_messages(options.messages)};
   InputRow row;
-  if (command.count("--text")) {
-    row.prompt = options.text;
-  } else {
-    row.messages = read_messages(options.messages);
-  }
+  row.prompt = options.text;
   return {row};
 }
 
@@ -95,7 +92,7 @@ void add_tokenize(CLI::App& app, const std::stop_token&) {
   input->add_option("--input", options->input,
                     "JSONL file; each row has one of \"prompt\", \"messages\", \"token_ids\"");
   input->add_option("--messages", options->messages,
-                    "JSON list of {role, content}; the generation prompt is included");
+                    "JSON list of messages as serve takes them; the generation prompt is included");
   add_chat_template(*command, options->chat_template);
   command->add_flag("--json", options->json, "Print one JSON document");
   options->raw_prompt.add_to(*command);
