@@ -87,6 +87,18 @@ void make_folder(const fs::path& folder) {
   }
 }
 
+fs::path path_beside_configs(const fs::path& path, const fs::path& config) {
+  std::error_code ignored;
+  if (path.empty() || path.is_absolute() || fs::exists(path, ignored)) return path;
+  fs::path folder = fs::absolute(config, ignored).lexically_normal().parent_path();
+  for (; folder.has_relative_path(); folder = folder.parent_path()) {
+    if (folder.filename() != "configs") continue;
+    fs::path beside = folder.parent_path() / path;
+    if (fs::exists(beside, ignored)) return beside;
+  }
+  return path;
+}
+
 std::string expand_variables(std::string_view text) {
   std::string result;
   while (true) {

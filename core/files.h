@@ -23,6 +23,11 @@ void publish_file(const std::filesystem::path& temporary, const std::filesystem:
 /// Creates the folder and its parents; UserError if something else has that name.
 void make_folder(const std::filesystem::path& folder);
 
+/// A file that the configuration `config` names: `path`, or, if it is only there, where `path` is
+/// beside the folder "configs" that `config` lies in.
+std::filesystem::path path_beside_configs(const std::filesystem::path& path,
+                                          const std::filesystem::path& config);
+
 /// Expands ${NAME} and ${NAME:-default} from the environment; UserError if NAME has neither.
 std::string expand_variables(std::string_view text);
 

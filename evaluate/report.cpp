@@ -140,6 +140,9 @@ Json summarize_turns(const ReportInput& input, const ReportRun& run,
     if (baseline != rows_of.end()) {
       const auto speedup = ratio_of_means(values_of(baseline->second, "audio_latency"),
                                           values_of(rows, "audio_latency"), 0);
+      method["sooner"] = to_json(mean_difference(values_of(rows, "audio_latency"),
+                                                 values_of(baseline->second, "audio_latency"), 0),
+                                 "seconds");
       method["speedup"] = speedup ? to_json(std::optional(speedup->value)) : Json(nullptr);
     }
     const Method parts = parse_method(name);

@@ -34,8 +34,8 @@ Json mean_of_costs(const Rows& rows, const std::string& metric) {
 Json summarize_group(const Rows& rows, const Rows* baseline) {
   Json summary{{"n", rows.size()}, {"saving", nullptr}};
   for (const char* metric :
-       {"nfe_to_first_sentence", "wait_from_last_word", "ready_before_end", "first_sentence_kept",
-        "spec_tokens_drafted", "spec_tokens_wasted", "joules"}) {
+       {"nfe_to_first_sentence", "nfe_paper", "wait_from_last_word", "ready_before_end",
+        "first_sentence_kept", "spec_tokens_drafted", "spec_tokens_wasted", "joules"}) {
     summary[metric] = mean_of_costs(rows, metric);
   }
   if (baseline) summary["saving"] = saving(*baseline, rows, "nfe_paper", 0);

@@ -81,7 +81,10 @@ std::vector<MethodColumn> method_columns(const Json& run) {
       {"audio ms", [](J m, J) { return mean(m, "audio_latency", 1e3, 1); }},
       {"voice P50", [](J m, J) { return quantile_ms(m, "voice_to_voice", "p50", 0); }},
       {"voice P95", [](J m, J) { return quantile_ms(m, "voice_to_voice", "p95", 0); }},
-      {"speed-up", [](J m, J) { return number(at_path(m, {"speedup"}), 1, 2); }},
+      {"sooner ms",
+       [](J m, J) {
+         return number(at_path(m, {"sooner", "seconds"}), 1e3, 0);
+       }},
       {"kept %", [](J m, J) { return number(at_path(m, {"kept_whole"}), 100, 0); }},
       {"tokens/pass", [](J m, J) { return number(at_path(m, {"tokens_per_pass"}), 1, 2); }},
       {"accuracy %", [](J m, J) { return share_cell(at_path(m, {"accuracy"})); }},

@@ -18,29 +18,26 @@ std::string tile(const std::string& name, const std::string& value, const std::s
                      escape_html(name), escape_html(value), escape_html(note));
 }
 
-/// The method with the greatest speed-up among those that keep the baseline's texts, or not.
-std::string fastest(const RunView& run, bool keeps_texts) {
+/// The method that saves the most time among those that keep the baseline's texts, or not.
+std::string soonest(const RunView& run, bool keeps_texts) {
   std::string best;
   double most = 0;
   for (const std::string& method : run.methods()) {
-    const auto speedup = number_at(run.method(method), {"speedup"});
-    const auto keeps = run.keeps_texts(method);
-    if (!speedup || run.is_baseline(method) || keeps != keeps_texts || *speedup <= most) continue;
+    const auto sooner = run.ms_sooner(method);
+    if (!sooner || run.keeps_texts(method) != keeps_texts || sooner->value <= most) continue;
     best = method;
-    most = *speedup;
+    most = sooner->value;
   }
   return best;
 }
 
 std::string speed_tile(const RunView& run, const std::string& name, const std::string& method,
                        const std::string& note) {
-  if (method.empty()) return "";
-  const Json& saving = at_path(run.comparison(method), {"audio_latency_saving"});
-  const auto low = number_at(saving, {"low"}), high = number_at(saving, {"high"});
-  std::string of = "audio latency";
-  if (low && high) of += fmt::format(" ({:.2f}–{:.2f})", *low, *high);
-  return tile(name + ": " + method,
-              fixed(number_at(run.method(method), {"speedup"}), 2) + "× sooner", of + note);
+  const auto sooner = run.ms_sooner(method);
+  if (!sooner) return "";
+  return tile(
+      name + ": " + method, fmt::format("{:.0f} ms sooner", sooner->value),
+      fmt::format("the first sound, mean ({:.0f}–{:.0f}){}", sooner->low, sooner->high, note));
 }
 
 }  // namespace
@@ -74,7 +71,7 @@ std::string page_head(const Json& report, const std::vector<RunView>& runs) {
       runs.empty() ? 0 : runs.front().methods().size(), models.size(),
       models.size() == 1 ? "" : "s", prices.size(), prices.size() == 1 ? "" : "s");
   html +=
-      "<nav aria-label='On this page'><a href='#table1'>Table 1</a><a "
+      "<nav aria-label='On this page'><a href='#table1'>Summary</a><a "
       "href='#figures'>Figures</a><a "
       "href='#timelines'>One turn</a><a href='#methods'>All methods</a><a "
       "href='#pays'>Where it pays</a><a "
@@ -95,8 +92,8 @@ std::string headline_tiles(const RunView& run) {
     html += tile("The " + baseline + " waits", fmt::format("{:.0f} ms", 1e3 * *latency),
                  "from the last word to the first sound, mean");
   }
-  html += speed_tile(run, "With the same texts", fastest(run, true), "");
-  const std::string other = fastest(run, false);
+  html += speed_tile(run, "With the same texts", soonest(run, true), "");
+  const std::string other = soonest(run, false);
   std::string note;
   if (const auto changed = number_at(run.comparison(other), {"changed_text", "share"})) {
     note = fmt::format("; changes {:.0f} % of the texts", 100 * *changed);

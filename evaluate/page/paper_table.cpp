@@ -68,18 +68,21 @@ std::string own_cells(const RunView& run, const std::string& method,
                       const std::optional<QualityMeasure>& measure) {
   const Json& found = run.method(method);
   const auto quality = measure ? measure->of(method) : std::nullopt;
-  const auto speedup = number_at(found, {"speedup"});
-  const Json& saving = at_path(run.comparison(method), {"audio_latency_saving"});
-  const auto low = number_at(saving, {"low"}), high = number_at(saving, {"high"});
-  std::string speed = speedup && !run.is_baseline(method) ? fixed(speedup, 2) + "×" : "";
   std::string html = cell(scaled(number_at(found, {"ttfs", "mean"}), 1e3, 0)) +
                      cell(fixed(number_at(found, {"nfe_paper", "mean"}), 1)) +
                      cell(scaled(number_at(found, {"audio_latency", "mean"}), 1e3, 0)) +
-                     cell(quality ? fixed(quality->value, measure->digits) : "–") + "<td>" + speed;
-  if (low && high) {
-    html += fmt::format(" <small>{}–{}</small>", fixed(low, 2), fixed(high, 2));
+                     cell(quality ? fixed(quality->value, measure->digits) : "–") + "<td>";
+  if (const auto sooner = run.ms_sooner(method)) {
+    html += fmt::format("{:.0f} <small>{:.0f}–{:.0f}</small>", sooner->value, sooner->low,
+                        sooner->high);
   }
   return html;
+}
+
+/// Beside the paper's: the ratio of the latencies.
+std::string ratio_cell(const RunView& run, const std::string& method) {
+  const auto speedup = number_at(run.method(method), {"speedup"});
+  return "<td>" + (speedup && !run.is_baseline(method) ? escape_html(times(speedup, 1)) : "");
 }
 
 std::string published_cells(const PublishedSet& set, const std::string& method) {
@@ -90,35 +93,45 @@ std::string published_cells(const PublishedSet& set, const std::string& method) 
                      row->nfe, row->latency_ms, row->score, speed);
 }
 
+std::string own_head(const std::string& quality) {
+  return "<th>TTFS, ms<th>NFE<th>First sound, ms<th>" + quality + "<th>Sooner, ms";
+}
+
 }  // namespace
 
 std::string paper_table(const RunView& run) {
   const std::string kind = paper_set_of(run.report());
   const auto* set = std::ranges::find(kPublished, kind, &PublishedSet::kind);
-  const bool is_same_set = set != kPublished.end();
-  if (!is_same_set) set = kPublished.begin();
+  const bool has_paper = set != kPublished.end();
   const auto measure = quality_measure(run);
+  const std::string own = escape_html(measure ? measure->short_name : "quality");
   std::string html = fmt::format(
-      "<div class=scroll tabindex=0><table class=figures>\n<thead><tr><th rowspan=2>Method<th "
-      "colspan=5>This "
-      "run: {}<th colspan=5 class=paper>The paper: Qwen2.5-7B-Instruct, {}\n"
-      "<tr><th>TTFS, ms<th>NFE<th>Latency, ms<th>{}<th>Speed-up"
-      "<th class=paper>TTFS, ms<th>NFE<th>Latency, ms<th>{}<th>Speed-up</thead>\n<tbody>\n",
-      escape_html(run.model() + ", price " + run.price()), set->name,
-      escape_html(measure ? measure->short_name : "quality"), set->score);
+      "<h2 id=table1>{}</h2>\n<div class=scroll tabindex=0><table class=figures>\n<thead>",
+      has_paper ? "Table 1, beside the paper's" : "Summary");
+  if (has_paper) {
+    html += fmt::format(
+        "<tr><th rowspan=2>Method<th colspan=6>This run: {}<th colspan=5 class=paper>The paper: "
+        "Qwen2.5-7B-Instruct, {}\n<tr>{}<th>Speed-up<th class=paper>TTFS, ms<th>NFE<th>Latency, "
+        "ms<th>{}<th>Speed-up",
+        escape_html(run.model() + ", price " + run.price()), set->name, own_head(own), set->score);
+  } else {
+    html += "<tr><th>Method" + own_head(own);
+  }
+  html += "</thead>\n<tbody>\n";
   for (const std::string& method : run.methods()) {
-    html += "<tr><th scope=row>" + escape_html(method) + own_cells(run, method, measure) +
-            published_cells(*set, method) + "\n";
+    html += "<tr><th scope=row>" + escape_html(method) + own_cells(run, method, measure);
+    if (has_paper) html += ratio_cell(run, method) + published_cells(*set, method);
+    html += "\n";
   }
   html += "</tbody></table></div>\n<p class=note>";
-  html +=
-      is_same_set
-          ? "Right: Table 1 of arXiv 2506.15556, as its authors measured it with their model on "
-            "their machine. Left: this run. Compare the ratios, not the milliseconds."
-          : "The paper has no results on this set. Right: what Table 1 of arXiv 2506.15556 "
-            "says of Lmsys, chat prompts too, for orientation: another set, another model, "
-            "another machine.";
-  return html + " Latency is to the first sound. NFE: forward passes to the first sentence.</p>\n";
+  if (has_paper) {
+    html +=
+        "Right: Table 1 of arXiv 2506.15556, as its authors measured it with their model on their "
+        "machine. Left: this run. Compare the ratios, not the milliseconds. ";
+  }
+  return html +
+         "TTFS: from the end of the turn to the first sentence. NFE: forward passes in that time, "
+         "at least one. Sooner: than the baseline's first sound, with the 95 % interval.</p>\n";
 }
 
 }  // namespace predgen::evaluate

@@ -6,8 +6,8 @@
 
 namespace predgen::evaluate {
 
-/// The run in the form of the paper's Table 1 (arXiv 2506.15556), beside what it published for the
-/// same set or, if it has no such set, for Lmsys, and says which. HTML.
+/// The run in the form of the paper's Table 1 (arXiv 2506.15556), with its heading; on a set that
+/// the paper has, beside what it published. HTML.
 std::string paper_table(const RunView& run);
 
 }  // namespace predgen::evaluate

@@ -58,13 +58,10 @@ std::vector<Figure> chart_figures(const std::vector<RunView>& runs, size_t i) {
 }
 
 std::string charts_html(const std::vector<Figure>& figures) {
-  // Those without data come last.
-  std::vector<const Figure*> order;
-  for (const Figure& figure : figures) order.push_back(&figure);
-  std::stable_partition(order.begin(), order.end(),
-                        [](const Figure* one) { return one->missing.empty(); });
   std::string html = "<div class=charts>\n";
-  for (const Figure* figure : order) html += figure_html(*figure);
+  for (const Figure& figure : figures) {
+    if (figure.missing.empty()) html += figure_html(figure);  // else it does not apply
+  }
   return html + "</div>\n";
 }
 
@@ -88,10 +85,10 @@ std::string timelines_html(const RunView& run) {
 std::string run_html(const std::vector<RunView>& runs, size_t i) {
   const RunView& run = runs[i];
   return "<p class=soft>" + escape_html(run_title(run.run())) + "</p>\n" + headline_tiles(run) +
-         "<h2 id=table1>Table 1, beside the paper's</h2>\n" + paper_table(run) +
-         "<h2 id=figures>Speed, quality and cost</h2>\n" + charts_html(chart_figures(runs, i)) +
-         timelines_html(run) + "<h2 id=methods>Every figure of every method</h2>\n" +
-         methods_tables(run) + category_table(run) + groups_tables(run);
+         paper_table(run) + "<h2 id=figures>Speed, quality and cost</h2>\n" +
+         charts_html(chart_figures(runs, i)) + timelines_html(run) +
+         "<h2 id=methods>Every figure of every method</h2>\n" + methods_tables(run) +
+         category_table(run) + groups_tables(run);
 }
 
 std::vector<RunView> views_of(const Json& report) {

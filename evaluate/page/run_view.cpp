@@ -94,6 +94,15 @@ std::vector<std::optional<double>> RunView::values(const std::string& method,
   return values;
 }
 
+std::optional<Estimate> RunView::ms_sooner(const std::string& name) const {
+  const Json& sooner = at_path(method(name), {"sooner"});
+  const auto value = number_at(sooner, {"seconds"});
+  if (!value || is_baseline(name)) return std::nullopt;
+  return Estimate{.value = 1e3 * *value,
+                  .low = 1e3 * number_at(sooner, {"low"}).value_or(*value),
+                  .high = 1e3 * number_at(sooner, {"high"}).value_or(*value)};
+}
+
 bool RunView::is_baseline(const std::string& method) const {
   return method == "baseline" || method.starts_with("baseline+");
 }
@@ -106,6 +115,11 @@ std::optional<bool> RunView::keeps_texts(const std::string& method) const {
 
 std::optional<Estimate> mean_of(const std::vector<std::optional<double>>& values) {
   return ratio_of_means(values, std::vector<std::optional<double>>(values.size(), 1.0), 0);
+}
+
+std::string times(const std::optional<double>& ratio, int digits) {
+  if (ratio && *ratio > kMostRatio) return fmt::format("> {}×", kMostRatio);
+  return ratio ? fixed(ratio, digits) + "×" : "–";
 }
 
 std::string fixed(const std::optional<double>& value, int digits) {

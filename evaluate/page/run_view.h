@@ -43,6 +43,10 @@ class RunView {
   /// Values of the method's rows where the row has a number.
   std::vector<std::optional<double>> values(const std::string& method, const char* key) const;
 
+  /// By how many ms the method's first sound comes before its baseline's, the mean of the turns;
+  /// nullopt: nothing to compare.
+  std::optional<Estimate> ms_sooner(const std::string& method) const;
+
   bool is_baseline(const std::string& method) const;
   /// Whether all texts are the baseline's; nullopt: it was not in the run.
   std::optional<bool> keeps_texts(const std::string& method) const;
@@ -57,6 +61,10 @@ class RunView {
 
 /// With the 95 % interval; nullopt without values.
 std::optional<Estimate> mean_of(const std::vector<std::optional<double>>& values);
+
+/// "1.73×", and above kMostRatio "> 20×": the ratio to nearly nothing says nothing.
+std::string times(const std::optional<double>& ratio, int digits);
+inline constexpr double kMostRatio = 20;
 
 /// "1.73" for a missing value "–".
 std::string fixed(const std::optional<double>& value, int digits);

@@ -33,14 +33,13 @@ Figure runs_figure(const std::vector<RunView>& runs) {
       if (!latency) continue;
       if (run.is_baseline(method)) baseline = latency->value;
       const bool is_other = baseline && !run.is_baseline(method) && latency->value > 0;
-      chart.rows.push_back(
-          {.label = method,
-           .classes = run.colour(method),
-           .value = 1e3 * latency->value,
-           .low = 1e3 * latency->low,
-           .high = 1e3 * latency->high,
-           .text = fmt::format("{:.0f} ms", 1e3 * latency->value),
-           .more = is_other ? fmt::format("{:.2f}×", *baseline / latency->value) : ""});
+      chart.rows.push_back({.label = method,
+                            .classes = run.colour(method),
+                            .value = 1e3 * latency->value,
+                            .low = 1e3 * latency->low,
+                            .high = 1e3 * latency->high,
+                            .text = fmt::format("{:.0f} ms", 1e3 * latency->value),
+                            .more = is_other ? times(*baseline / latency->value, 2) : ""});
     }
   }
   figure.note = by_model ? "The paper's Figure 3a. Bars are 95 % intervals."

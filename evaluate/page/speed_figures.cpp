@@ -31,22 +31,19 @@ std::vector<std::pair<std::string, std::string>> legend_by_texts(const RunView& 
   return legend;
 }
 
-/// Of a comparison with the baseline, the greatest first.
-Figure saving_figure(const RunView& run, Figure figure, const char* saving, const char* axis) {
-  DotRows chart{.rows = {}, .axis = axis, .reference = 1, .legend = legend_by_texts(run)};
-  for (const std::string& method : run.methods()) {
-    const Json& found = at_path(run.comparison(method), {saving});
-    const auto ratio = number_at(found, {"ratio"});
-    if (!ratio) continue;
-    const auto low = number_at(found, {"low"}), high = number_at(found, {"high"});
-    chart.rows.push_back({.label = method,
-                          .classes = colour_by_texts(run, method),
-                          .value = ratio,
-                          .low = low && high ? low : std::nullopt,
-                          .high = low && high ? high : std::nullopt,
-                          .text = fixed(ratio, 2) + "×",
-                          .more = low && high ? fixed(low, 2) + "–" + fixed(high, 2) : ""});
-  }
+/// What a method saves, for a row of a chart.
+DotRow saving_row(const RunView& run, const std::string& method, const Estimate& saved, int digits,
+                  const char* unit) {
+  return {.label = method,
+          .classes = colour_by_texts(run, method),
+          .value = saved.value,
+          .low = saved.low,
+          .high = saved.high,
+          .text = fixed(saved.value, digits) + unit,
+          .more = fixed(saved.low, digits) + "–" + fixed(saved.high, digits)};
+}
+
+Figure saving_figure(Figure figure, DotRows chart) {
   if (chart.rows.empty()) {
     figure.missing = "is not here: no method was compared with a baseline in this run.";
     return figure;
@@ -117,22 +114,38 @@ Figure top_k_figure(Figure figure, const RunView& run, const std::string& y_axis
 }  // namespace
 
 Figure speed_up_figure(const RunView& run) {
-  return saving_figure(run,
-                       {.name = "speed_up",
-                        .title = "Speed-up in audio latency, with 95 % intervals",
-                        .note = "Mean audio latency of the baseline over the method's; right of 1 "
-                                "the user waits less. Intervals by 2,000 bootstrap resamples of "
-                                "the turns."},
-                       "audio_latency_saving", "times sooner than the baseline");
+  DotRows chart{.rows = {},
+                .axis = "ms sooner than the baseline",
+                .reference = 0,
+                .legend = legend_by_texts(run)};
+  for (const std::string& method : run.methods()) {
+    const auto sooner = run.ms_sooner(method);
+    if (sooner) chart.rows.push_back(saving_row(run, method, *sooner, 0, " ms"));
+  }
+  return saving_figure({.name = "speed_up",
+                        .title = "How much sooner the first sound comes, with 95 % intervals",
+                        .note = "Mean over the turns. Intervals by 2,000 bootstrap resamples."},
+                       chart);
 }
 
 Figure passes_figure(const RunView& run) {
-  return saving_figure(run,
-                       {.name = "passes",
+  DotRows chart{.rows = {},
+                .axis = "times fewer than the baseline",
+                .reference = 1,
+                .legend = legend_by_texts(run)};
+  for (const std::string& method : run.methods()) {
+    const Json& found = at_path(run.comparison(method), {"nfe_saving_paper"});
+    const auto ratio = number_at(found, {"ratio"}), low = number_at(found, {"low"}),
+               high = number_at(found, {"high"});
+    if (!ratio || !low || !high) continue;
+    chart.rows.push_back(
+        saving_row(run, method, {.value = *ratio, .low = *low, .high = *high}, 2, "×"));
+  }
+  return saving_figure({.name = "passes",
                         .title = "Fewer forward passes to the first sentence (NFE)",
                         .note = "After the last word, at least one pass a turn, as the paper "
                                 "counts; passes of a draft model by their price."},
-                       "nfe_saving_paper", "times fewer than the baseline");
+                       chart);
 }
 
 Figure trade_off_figure(const RunView& run) {

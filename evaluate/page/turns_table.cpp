@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kMostTurns = 500;
 constexpr size_t kMostColumns = 4;
+constexpr size_t kFewTurns = 5;  // whose answers are shown at once
 
 /// The rows of one turn by method.
 using TurnRows = std::map<std::string, const Json*>;
@@ -55,11 +56,12 @@ std::string verdict(const Json& row) {
   return words;
 }
 
-std::string texts_cell(const RunView& run, const TurnRows& rows) {
+std::string texts_cell(const RunView& run, const TurnRows& rows, bool is_open) {
   const std::vector<Answer> answers = answers_of(run, rows);
   if (answers.empty()) return "<td>";
   std::string html = fmt::format(
-      "<td data-sort={}><details><summary>{}</summary>\n<dl>", answers.size() - 1,
+      "<td data-sort={}><details{}><summary>{}</summary>\n<dl>", answers.size() - 1,
+      is_open ? " open" : "",
       answers.size() == 1 ? "one text" : fmt::format("<mark>{} texts</mark>", answers.size()));
   for (const Answer& answer : answers) {
     html += fmt::format(
@@ -71,7 +73,7 @@ std::string texts_cell(const RunView& run, const TurnRows& rows) {
   return html + "</dl></details>";
 }
 
-std::string turn_line(const RunView& run, int64_t turn, const TurnRows& rows) {
+std::string turn_line(const RunView& run, int64_t turn, const TurnRows& rows, bool is_open) {
   const Json& any = *rows.begin()->second;
   const std::string seen = text_at(any, {"in_training_data"});
   std::string html =
@@ -87,7 +89,7 @@ std::string turn_line(const RunView& run, int64_t turn, const TurnRows& rows) {
     html += ttfs ? fmt::format("<td class=number data-sort={:.6f}>{:.0f}", *ttfs, 1e3 * *ttfs)
                  : "<td class=number>–";
   }
-  return html + texts_cell(run, rows) + "\n";
+  return html + texts_cell(run, rows, is_open) + "\n";
 }
 
 }  // namespace
@@ -109,7 +111,7 @@ std::string turns_table(const RunView& run) {
   size_t count = 0;
   for (const auto& [turn, rows] : turns) {
     if (++count > kMostTurns) break;
-    html += turn_line(run, turn, rows);
+    html += turn_line(run, turn, rows, turns.size() <= kFewTurns);
   }
   html += "</tbody></table></div>\n<p class=note>";
   if (turns.size() > kMostTurns) {

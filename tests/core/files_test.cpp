@@ -105,6 +105,19 @@ TEST_F(Files, MakesFoldersWithParents) {
   EXPECT_THROW(make_folder(folder_ / "file" / "below"), UserError);
 }
 
+TEST_F(Files, FilesOfAShippedConfigurationAreBesideIt) {
+  make_folder(folder_ / "configs" / "eval");
+  make_folder(folder_ / "data");
+  write_file(folder_ / "data" / "questions.jsonl", "x");
+  const fs::path config = folder_ / "configs" / "eval" / "one.yaml", other = folder_ / "one.yaml";
+  EXPECT_EQ(path_beside_configs("data/questions.jsonl", config),
+            folder_ / "data" / "questions.jsonl");
+  EXPECT_EQ(path_beside_configs("data/none.jsonl", config), "data/none.jsonl");
+  EXPECT_EQ(path_beside_configs("data/questions.jsonl", other), "data/questions.jsonl");
+  EXPECT_EQ(path_beside_configs("/data/questions.jsonl", config), "/data/questions.jsonl");
+  EXPECT_EQ(path_beside_configs("", config), "");
+}
+
 TEST(ExpandVariables, UsesTheEnvironmentOrTheFallback) {
   setenv("PREDGEN_TEST_A", "alpha", 1);
   setenv("PREDGEN_TEST_EMPTY", "", 1);

@@ -69,6 +69,7 @@ TEST(Report, KeepsTheContract) {
     EXPECT_TRUE(greedy["ttfs"].contains(key));
   EXPECT_DOUBLE_EQ(report["methods"]["baseline"]["speedup"].get<double>(), 1);
   EXPECT_NEAR(greedy["speedup"].get<double>(), 0.8 / 0.35, 1e-9);
+  EXPECT_NEAR(greedy["sooner"]["seconds"].get<double>(), 0.8 - 0.35, 1e-9);
   ASSERT_EQ(report["turns"].size(), 10u);
   EXPECT_EQ(report["turns"][1]["method"], "greedy");
   EXPECT_EQ(report["turns"][1]["prompt"], "one, \"two\"");

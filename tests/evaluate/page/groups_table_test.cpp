@@ -13,7 +13,7 @@ using testing::Not;
 Json method(double passes, double ready, const Json& saving = nullptr) {
   return {{"n", 16},
           {"saving", saving},
-          {"nfe_to_first_sentence", passes},
+          {"nfe_paper", passes},
           {"wait_from_last_word", 0.5},
           {"ready_before_end", ready},
           {"first_sentence_kept", nullptr},
@@ -40,10 +40,8 @@ Json grouped_report() {
 TEST(GroupsTable, IsForWhoHasNeverSeenIt) {
   const std::string text = groups_text(grouped_report(), "last_change");
   EXPECT_THAT(text, HasSubstr("word_added: 16 turns (one more word at the end)"));
-  EXPECT_THAT(text,
-              HasSubstr("method    passes         x fewer  wait s  ready %  drafted  wasted"));
-  EXPECT_THAT(text,
-              HasSubstr("greedy      5.00  4.00 3.50-4.50   0.500       25     12.2     3.0"));
+  EXPECT_THAT(text, HasSubstr("method      NFE         x fewer  wait s  ready %  drafted  wasted"));
+  EXPECT_THAT(text, HasSubstr("greedy     5.00  4.00 3.50-4.50   0.500       25     12.2     3.0"));
   EXPECT_THAT(text, HasSubstr("ready %: turns whose first sentence was there before"));
   for (const char* empty : {"joules", "kept %"}) EXPECT_THAT(text, Not(HasSubstr(empty)));
 }

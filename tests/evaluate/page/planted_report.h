@@ -44,6 +44,11 @@ inline Json planted_report(const std::vector<std::string>& methods = {"baseline"
                               {"spec_tokens_accepted", mean(drafts ? 15 : 0)},
                               {"spec_tokens_wasted", mean(drafts ? 45 : 0)},
                               {"speedup", 1 / share},
+                              {"sooner",
+                               {{"seconds", 1 - share},
+                                {"low", 0.9 * (1 - share)},
+                                {"high", 1.1 * (1 - share)},
+                                {"n", kTurns}}},
                               {"top_k", method == "top3" ? Json(3) : Json()}};
     if (drafts) {
       const Json ratio{
