@@ -9,7 +9,7 @@
 namespace predgen::data {
 namespace {
 
-constexpr int kBuilderVersion = 3;  // raise it when the same configuration yields different tokens
+constexpr int kBuilderVersion = 4;  // raise it when the same configuration yields different tokens
 constexpr int64_t kMany = int64_t{1} << 40;
 
 const std::vector<std::pair<std::string, ExampleLaw>> kLaws{{"truncated", ExampleLaw::kTruncated},
@@ -40,26 +40,30 @@ std::string law_name(ExampleLaw law) {
 
 BuildConfig BuildConfig::read(ConfigReader& reader) {
   BuildConfig config;
-  reader.required("sources", config.sources);
-  if (config.sources.empty()) reader.problem("sources", "names no file");
   reader.required("tokenizer", config.tokenizer);
   reader.optional("chat_template", config.chat_template);
   reader.required("output", config.output);
-  reader.optional("seed", config.seed, int64_t{0}, kMany);
-  reader.choice("law", config.law, kLaws);
-  reader.optional("examples_per_conversation", config.examples_per_conversation, int64_t{1},
+  config.read_examples(reader);
+  return config;
+}
+
+void BuildConfig::read_examples(ConfigReader& reader) {
+  reader.required("sources", sources);
+  if (sources.empty()) reader.problem("sources", "names no file");
+  reader.optional("seed", seed, int64_t{0}, kMany);
+  reader.choice("law", law, kLaws);
+  reader.optional("examples_per_conversation", examples_per_conversation, int64_t{1},
                   int64_t{1000});
-  if (config.law == ExampleLaw::kWhole && config.examples_per_conversation != 1) {
+  if (law == ExampleLaw::kWhole && examples_per_conversation != 1) {
     reader.problem("examples_per_conversation", "the law \"whole\" makes one example of each");
   }
-  reader.optional("system_prompt", config.system_prompt);
-  reader.optional("skip_bad_rows", config.skip_bad_rows);
-  reader.optional("max_conversations", config.max_conversations, int64_t{0}, kMany);
-  reader.optional("threads", config.threads, int64_t{0}, int64_t{1024});
-  reader.optional("records_per_shard", config.records_per_shard, int64_t{1}, kMany);
-  read_filters(reader.section("filters"), config.filters);
-  read_held_out(reader.section("held_out"), config.held_out);
-  return config;
+  reader.optional("system_prompt", system_prompt);
+  reader.optional("skip_bad_rows", skip_bad_rows);
+  reader.optional("max_conversations", max_conversations, int64_t{0}, kMany);
+  reader.optional("threads", threads, int64_t{0}, int64_t{1024});
+  reader.optional("records_per_shard", records_per_shard, int64_t{1}, kMany);
+  read_filters(reader.section("filters"), filters);
+  read_held_out(reader.section("held_out"), held_out);
 }
 
 Json BuildConfig::recipe() const {

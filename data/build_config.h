@@ -26,7 +26,7 @@ struct FilterConfig {
 
 struct HeldOutConfig {
   std::vector<std::string> files;  // prompts or conversations that must not be trained on
-  double fraction = 0;             // of conversations, by hash of the id
+  double fraction = 0;             // of conversations: HeldOutShare
   int64_t min_words = 1;           // shorter prompts ("Yes, please.") are not compared
 };
 
@@ -38,7 +38,8 @@ struct BuildConfig {
   int64_t seed = 0;
   ExampleLaw law = ExampleLaw::kTruncated;
   int64_t examples_per_conversation = 1;
-  std::string system_prompt = "none";  // none, table3 or a text
+  std::string system_prompt =
+      "row";  // the row's own, or in its place: none, spoken, table3, a text
   bool skip_bad_rows = false;
   int64_t max_conversations = 0;  // stop after using this many rows; 0: all
   int64_t threads = 0;            // 0: all cores; the result does not depend on it
@@ -47,6 +48,8 @@ struct BuildConfig {
   HeldOutConfig held_out;
 
   static BuildConfig read(ConfigReader& reader);
+  /// All but tokenizer, chat_template and output.
+  void read_examples(ConfigReader& reader);
   /// The part of the recipe that comes from here; sources and tokenizer are added as hashes.
   Json recipe() const;
 };

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,12 +12,30 @@
 
 namespace predgen::data {
 
-/// One row of a corpus. Its messages are a list in one of the layouts of data/row_layout.h; a bare
-/// prompt is a user's message without an answer.
+/// Why a row gives no example; drop_name() has the names of the counters.
+enum class Drop {
+  kEmptyConversation,
+  kToolCalls,     // a function's call or result
+  kUnknownRole,   // not system, user or assistant
+  kNoText,        // a message without a role or text, or with parts that are no text
+  kBrokenText,    // half a surrogate pair, or ill-formed UTF-8
+  kWrongRoles,    // does not start with the user, or two messages of one role in a row
+  kEmptyMessage,  // white space only
+  kMinTurns,
+  kNoAnswer,    // a bare prompt, although every answer must be a target
+  kLanguage,    // not one of the filter's
+  kNoLanguage,  // the row gives none, but there is a filter
+  kRedacted,
+  kFlagged
+};
+
+/// One row of a corpus, in one of the layouts of data/row_layout.h; a bare prompt is a user's
+/// message without an answer.
 struct CorpusConversation {
   std::string id;  // "<file>:<row>" if the corpus has none
   std::string model, language;
-  std::vector<Message> messages;  // as stored, not yet checked
+  std::vector<Message> messages;  // in turns only if check_conversation() says so
+  std::optional<Drop> fault;      // the row cannot be used, and `messages` may lack some
   bool redacted = false;
   bool flagged = false;  // the moderation flagged one of its messages
   int64_t row = 0;       // counted from 1 (the first line of a JSONL file)
@@ -28,7 +47,8 @@ enum class BadRows { kFail, kSkip };
 class ConversationReader {
  public:
   virtual ~ConversationReader() = default;
-  /// False at the end. A malformed row is a UserError with file:row, or skipped and counted.
+  /// False at the end. A row in no known layout is a UserError with file:row, or skipped and
+  /// counted.
   virtual bool next(CorpusConversation& conversation) = 0;
   int64_t num_bad_rows() const { return num_bad_rows_; }
 

@@ -20,19 +20,25 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kBatchRows = 512;
+constexpr size_t kBatchRows = 512, kBatchBytes = 64 << 20;  // whichever is reached first
 
 /// One row of a batch and its result.
 struct Row {
   CorpusConversation conversation;
   std::string file;
   uint64_t index = 0;  // over all sources
-  bool held_out = false;
+  bool held_out = false, loses_system = false;
   std::vector<Record> records;
   uint64_t fingerprint = 0;        // of its conversation, if it has records to train on
   std::vector<std::string> drops;  // counter names, one per dropped example or conversation
   std::exception_ptr error;
 };
+
+size_t num_bytes(const CorpusConversation& conversation) {
+  size_t bytes = 0;
+  for (const Message& message : conversation.messages) bytes += message.content.size();
+  return bytes;
+}
 
 /// The concatenated rows of all sources.
 class Corpus {
@@ -74,6 +80,7 @@ class DatasetBuild {
       : config_(config),
         stop_(stop),
         examples_(tokenizer, config.system_prompt),
+        held_out_share_(static_cast<uint64_t>(config.seed), config.held_out.fraction),
         held_out_prompts_(config.held_out.min_words, /*keeps_near=*/true) {
     files_ = expand_globs(config.sources);
     held_out_files_ = expand_globs(config.held_out.files);
@@ -116,31 +123,32 @@ class DatasetBuild {
             .already_complete = already_complete};
   }
 
-  bool is_held_out_row(const CorpusConversation& conversation) const {
-    return is_held_out(conversation.id, static_cast<uint64_t>(config_.seed),
-                       config_.held_out.fraction);
-  }
-
   void collect_held_out() {
     for (const fs::path& file : held_out_files_) held_out_prompts_.add_file(file);
     if (config_.held_out.fraction <= 0) return;
-    Corpus corpus(files_, bad_rows());
     Row row;
-    while (corpus.next(row)) {
+    for (Corpus corpus(files_, bad_rows()); corpus.next(row);) {
+      if (!held_out_share_.count(row.conversation)) break;
+    }
+    held_out_share_.decide();
+    for (Corpus corpus(files_, bad_rows()); corpus.next(row);) {
       if (row.index % kBatchRows == 0) throw_if_stopped(stop_);
-      if (is_held_out_row(row.conversation)) held_out_prompts_.add(row.conversation);
+      if (held_out_share_.holds(row.conversation)) held_out_prompts_.add(row.conversation);
     }
   }
 
   void write_all(DatasetWriter& writer, DatasetWriter* held_out_writer) {
     Corpus corpus(files_, bad_rows());
     Progress progress("data build", "rows", 0);
+    progress.update(0);
     std::vector<Row> rows;
     bool more = true;
     while (more) {
       throw_if_stopped(stop_);
       rows.clear();
-      while (rows.size() < kBatchRows && (more = read_row(corpus, rows))) {
+      for (size_t bytes = 0; rows.size() < kBatchRows && bytes < kBatchBytes;) {
+        if (!(more = read_row(corpus, rows))) break;
+        bytes += num_bytes(rows.back().conversation);
       }
       build_rows(rows);
       for (Row& row : rows) {
@@ -186,8 +194,9 @@ class DatasetBuild {
       row.drops.push_back(drop_name(*drop));
       return;
     }
-    row.held_out = is_held_out_row(row.conversation);
+    row.held_out = held_out_share_.holds(row.conversation);
     make_records(row);
+    row.loses_system = !row.records.empty() && examples_.replaces_system(row.conversation);
     if (row.held_out || row.records.empty()) return;
     row.fingerprint = conversation_fingerprint(row.conversation);
   }
@@ -257,6 +266,7 @@ class DatasetBuild {
       row.drops.emplace_back("duplicate");
     }
     for (const std::string& drop : row.drops) ++drops_[drop];
+    num_replaced_ += row.loses_system && !row.records.empty() ? 1 : 0;
     for (const Record& record : row.records) {
       int64_t& count = row.held_out ? num_held_out_records_ : num_records_;
       DatasetWriter* target = row.held_out ? held_out_writer : &writer;
@@ -275,6 +285,7 @@ class DatasetBuild {
     return {{"rows_read", num_rows_},
             {"bad_rows", num_bad_rows_ + num_unusable_rows_},
             {"dropped", dropped},
+            {"system_messages_replaced", num_replaced_},
             {"held_out_prompts", held_out_prompts_.size()},
             {"held_out_records", num_held_out_records_},
             {"records", num_records}};
@@ -283,12 +294,13 @@ class DatasetBuild {
   const BuildConfig& config_;
   const std::stop_token stop_;
   ExampleBuilder examples_;
+  HeldOutShare held_out_share_;
   PromptSet held_out_prompts_;
   std::vector<fs::path> files_, held_out_files_;
   Json recipe_, held_out_recipe_;
   std::map<std::string, int64_t> drops_;
   std::unordered_set<uint64_t> seen_;  // fingerprints of the training part
-  int64_t num_rows_ = 0, num_bad_rows_ = 0, num_unusable_rows_ = 0;
+  int64_t num_rows_ = 0, num_bad_rows_ = 0, num_unusable_rows_ = 0, num_replaced_ = 0;
   int64_t num_records_ = 0, num_held_out_records_ = 0;
 };
 

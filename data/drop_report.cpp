@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/text.h"
 
 namespace predgen::data {
 namespace {
@@ -20,6 +21,11 @@ struct DropCause {
 
 constexpr DropCause kCauses[] = {
     {"empty_conversation", false, "dropped: they have no message"},
+    {"tool_calls", false, "dropped: they have a function's call or result"},
+    {"unknown_role", false, "dropped: they have a role beside system, user and assistant"},
+    {"no_text", false,
+     "dropped: they have a message without a role or without text, or with parts that are no text"},
+    {"broken_text", false, "dropped: they have half a surrogate pair or ill-formed UTF-8"},
     {"wrong_roles", false,
      "dropped: they do not begin with the user, or user and assistant do not take turns"},
     {"empty_message", false, "dropped: they have a blank message"},
@@ -87,6 +93,13 @@ void report_drops(const Json& counters, const BuildConfig& config,
   if (config.held_out.fraction > 0 && num_held_out == 0) {
     throw UserError("{}: held_out.fraction: {} holds out none of {} rows: set a larger one, or 0",
                     name, config.held_out.fraction, number(counters, "rows_read"));
+  }
+  if (const int64_t count = number(counters, "system_messages_replaced"); count > 0) {
+    spdlog::warn(
+        "{}: {} of {} rows have a system message of their own, which system_prompt: {} {}: "
+        "system_prompt=row keeps it",
+        name, count, number(counters, "rows_read"), shortened(config.system_prompt),
+        config.system_prompt == "none" ? "leaves out" : "replaces");
   }
   const int64_t num_asked = number(counters, "rows_read") * config.examples_per_conversation;
   if (2 * (num_records + num_held_out) >= num_asked) return;

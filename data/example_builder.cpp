@@ -19,6 +19,14 @@ std::string drop_name(Drop drop) {
   switch (drop) {
     case Drop::kEmptyConversation:
       return "empty_conversation";
+    case Drop::kToolCalls:
+      return "tool_calls";
+    case Drop::kUnknownRole:
+      return "unknown_role";
+    case Drop::kNoText:
+      return "no_text";
+    case Drop::kBrokenText:
+      return "broken_text";
     case Drop::kWrongRoles:
       return "wrong_roles";
     case Drop::kEmptyMessage:
@@ -45,6 +53,7 @@ int64_t num_rounds(const CorpusConversation& conversation) {
 
 std::optional<Drop> check_conversation(const CorpusConversation& conversation,
                                        const FilterConfig& filters, ExampleLaw law) {
+  if (conversation.fault) return conversation.fault;
   const std::vector<Message>& messages = conversation.messages;
   const size_t first = has_system(conversation) ? 1 : 0;
   if (messages.size() == first) return Drop::kEmptyConversation;
@@ -73,16 +82,22 @@ std::optional<Drop> check_filters(const CorpusConversation& conversation,
 }
 
 ExampleBuilder::ExampleBuilder(const Tokenizer& tokenizer, const std::string& system_prompt)
-    : tokenizer_(tokenizer), system_text_(system_prompt_text(system_prompt)) {}
+    : tokenizer_(tokenizer) {
+  if (system_prompt != "row") system_text_ = system_prompt_text(system_prompt);
+}
 
 std::vector<Message> ExampleBuilder::first_messages(const CorpusConversation& conversation) const {
-  std::vector<Message> messages;
-  if (!system_text_.empty()) {
-    messages.push_back({"system", system_text_});
-  } else if (has_system(conversation)) {
-    messages.push_back(conversation.messages.front());
+  if (!system_text_) {
+    if (!has_system(conversation)) return {};
+    return {conversation.messages.front()};
   }
-  return messages;
+  if (system_text_->empty()) return {};
+  return {{"system", *system_text_}};
+}
+
+bool ExampleBuilder::replaces_system(const CorpusConversation& conversation) const {
+  return system_text_ && has_system(conversation) &&
+         conversation.messages.front().content != *system_text_;
 }
 
 /// `messages` ends in an answer with its ids: sets record.tokens to the template's text before it,

@@ -12,18 +12,7 @@
 
 namespace predgen::data {
 
-/// Why a row gives no example; the names are those of the counters.
-enum class Drop {
-  kEmptyConversation,
-  kWrongRoles,    // does not start with the user, or two messages of one role in a row
-  kEmptyMessage,  // white space only
-  kMinTurns,
-  kNoAnswer,    // a bare prompt, although every answer must be a target
-  kLanguage,    // not one of the filter's
-  kNoLanguage,  // the row gives none, but there is a filter
-  kRedacted,
-  kFlagged
-};
+/// The name of the counter.
 std::string drop_name(Drop drop);
 
 /// The first rule that drops the conversation as a whole. A last user message without an answer is
@@ -44,7 +33,8 @@ int64_t num_rounds(const CorpusConversation& conversation);
 /// conversation. Thread-safe.
 class ExampleBuilder {
  public:
-  /// `system_prompt`: none, table3 or a text. `tokenizer` must outlive this.
+  /// `system_prompt`: "row", the row's own system message, or what system_prompt_text() takes, in
+  /// its place. `tokenizer` must outlive this.
   ExampleBuilder(const Tokenizer& tokenizer, const std::string& system_prompt);
 
   /// Round i ~ U[0, rounds) becomes the last; its prompt of L tokens keeps the first k ~ U[0, L];
@@ -54,12 +44,15 @@ class ExampleBuilder {
   /// All rounds; every answer and stop token is a target.
   Record whole(const CorpusConversation& conversation) const;
 
+  /// Whether the row has a system message that its examples lack.
+  bool replaces_system(const CorpusConversation& conversation) const;
+
  private:
   std::vector<Message> first_messages(const CorpusConversation& conversation) const;
   void append_target(const std::vector<Message>& messages, Record& record) const;
 
   const Tokenizer& tokenizer_;
-  std::string system_text_;  // empty: none
+  std::optional<std::string> system_text_;  // nullopt: the row's own; empty: none
 };
 
 }  // namespace predgen::data

@@ -69,8 +69,39 @@ void write_column(hid_t file, const char* name, const std::vector<T>& values) {
   column.close(std::string("closing column ") + name);
 }
 
+namespace {
+
+/// Compressed columns are read, too, but not one that would fill the memory from a few bytes.
+constexpr hsize_t kMostCompression = 1000;
+
+void check_column(const char* name, hid_t column) {
+  const Hdf5Handle creation(H5Dget_create_plist(column), H5Pclose, "H5Dget_create_plist");
+  if (H5Pget_layout(creation) == H5D_VIRTUAL || H5Pget_external_count(creation) != 0) {
+    throw Error("column {} has its data in another file", name);
+  }
+  const Hdf5Handle space(H5Dget_space(column), H5Sclose, "H5Dget_space");
+  const Hdf5Handle type(H5Dget_type(column), H5Tclose, "H5Dget_type");
+  if (H5Sget_simple_extent_ndims(space) != 1 || H5Tget_class(type) != H5T_INTEGER) {
+    throw Error("column {} is no flat list of whole numbers", name);
+  }
+  const auto size = static_cast<hsize_t>(H5Sget_simple_extent_npoints(space));
+  if (size > H5Dget_storage_size(column) / H5Tget_size(type) * kMostCompression) {
+    throw Error("column {} says it has {} entries, far more than it stores", name, size);
+  }
+}
+
+}  // namespace
+
 Hdf5Handle open_column(hid_t file, const char* name) {
-  return {H5Dopen2(file, name, H5P_DEFAULT), H5Dclose, std::string("opening column ") + name};
+  // A link to another file is refused before it is followed.
+  H5L_info_t link{};
+  if (H5Lget_info(file, name, &link, H5P_DEFAULT) >= 0 && link.type != H5L_TYPE_HARD) {
+    throw Error("column {} is a link", name);
+  }
+  Hdf5Handle column(H5Dopen2(file, name, H5P_DEFAULT), H5Dclose,
+                    std::string("opening column ") + name);
+  check_column(name, column);
+  return column;
 }
 
 int64_t column_size(hid_t column) {
@@ -80,6 +111,9 @@ int64_t column_size(hid_t column) {
 
 template <typename T>
 std::vector<T> read_entries(hid_t column, int64_t begin, int64_t end) {
+  if (begin < 0 || end < begin || end > column_size(column)) {
+    throw Error("HDF5: no entries {} to {} in a column of {}", begin, end, column_size(column));
+  }
   std::vector<T> values(static_cast<size_t>(end - begin));
   if (values.empty()) return values;
   const hsize_t start = static_cast<hsize_t>(begin), count = values.size();
@@ -106,10 +140,14 @@ std::string read_text(hid_t file, const char* name) {
   Hdf5Handle attribute(H5Aopen(file, name, H5P_DEFAULT), H5Aclose,
                        std::string("opening attribute ") + name);
   Hdf5Handle type(H5Aget_type(attribute), H5Tclose, "H5Aget_type");
+  const Hdf5Handle space(H5Aget_space(attribute), H5Sclose, "H5Aget_space");
+  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0 ||
+      H5Sget_simple_extent_npoints(space) != 1) {
+    throw Error("HDF5: {} is not a text of a fixed length", name);
+  }
   std::string text(H5Tget_size(type), '\0');
   if (H5Aread(attribute, type, text.data()) < 0) throw Error("HDF5: reading {} failed", name);
-  text.resize(text.find('\0'));
-  return text;
+  return text.substr(0, text.find('\0'));
 }
 
 template void write_column(hid_t, const char*, const std::vector<uint8_t>&);

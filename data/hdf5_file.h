@@ -50,9 +50,11 @@ Hdf5Handle open_hdf5(const std::filesystem::path& file);
 /// A flat column, in one contiguous piece.
 template <typename T>
 void write_column(hid_t file, const char* name, const std::vector<T>& values);
-/// Entries [begin, end) of a column opened with H5Dopen.
+/// Entries [begin, end) of a column of open_column(); Error if it has fewer.
 template <typename T>
 std::vector<T> read_entries(hid_t column, int64_t begin, int64_t end);
+/// A flat column of whole numbers whose bytes are in this file. Error for another kind, for a link
+/// or storage in another file, and for one that takes far less space than its size says.
 Hdf5Handle open_column(hid_t file, const char* name);
 int64_t column_size(hid_t column);
 

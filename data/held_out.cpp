@@ -3,6 +3,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 
 #include "core/error.h"
@@ -10,7 +11,9 @@
 #include "core/json.h"
 #include "core/random.h"
 #include "core/text.h"
-#include "data/jsonl_reader.h"
+#include "data/corpus_row.h"
+#include "data/example_builder.h"
+#include "data/python_json.h"
 #include "text/bare_words.h"
 
 namespace predgen::data {
@@ -132,13 +135,13 @@ void PromptSet::add_file(const std::filesystem::path& file) {
     for (int64_t row = 1; std::getline(stream, line); ++row) {
       if (is_blank(line)) continue;
       const std::string where = fmt::format("{}:{}", file.string(), row);
-      const Json json = parse_json(line, where);
-      if (json.is_object() && json.contains("question") && !json.contains("conversation")) {
-        add(json_get<std::string>(json, "question", where));
-        continue;
-      }
       try {
-        add(parse_conversation(json));
+        const Json json = parse_python_json(line).value;
+        if (json.is_object() && json.contains("question") && !json.contains("conversation")) {
+          add(json_get<std::string>(json, "question", "the row"));
+        } else {
+          add(parse_conversation(json));
+        }
       } catch (const UserError& error) {
         throw UserError("{}: {}", where, error.what());
       }
@@ -161,8 +164,29 @@ PromptSet::Overlap PromptSet::overlap(const std::string& prompt_text) const {
   return is_near ? Overlap::kNear : Overlap::kNone;
 }
 
-bool is_held_out(const std::string& conversation_id, uint64_t seed, double fraction) {
-  return fraction > 0 && Random(seed, "held out " + conversation_id).uniform() < fraction;
+double HeldOutShare::draw(const std::string& id) const {
+  return Random(seed_, "held out " + id).uniform();
+}
+
+bool HeldOutShare::count(const CorpusConversation& conversation) {
+  if (fraction_ <= 0) return false;
+  if (!check_conversation(conversation, {}, ExampleLaw::kTruncated)) {
+    draws_.push_back(draw(conversation.id));
+  }
+  return draws_.size() < kFew;
+}
+
+void HeldOutShare::decide() {
+  below_ = fraction_;
+  if (draws_.empty() || draws_.size() >= kFew) return;
+  std::ranges::sort(draws_);
+  const auto wanted = std::lround(fraction_ * static_cast<double>(draws_.size()));
+  const size_t count = std::min(static_cast<size_t>(std::max(wanted, 1L)), draws_.size() - 1);
+  below_ = draws_[count];
+}
+
+bool HeldOutShare::holds(const CorpusConversation& conversation) const {
+  return fraction_ > 0 && draw(conversation.id) < below_;
 }
 
 }  // namespace predgen::data

@@ -51,7 +51,28 @@ class PromptSet {
   std::unordered_set<uint64_t> near_;
 };
 
-/// Whether a conversation belongs to the held-out fraction; depends on its id and the seed only.
-bool is_held_out(const std::string& conversation_id, uint64_t seed, double fraction);
+/// Which conversations are held out: a fraction, chosen by their ids and the seed. Of fewer than
+/// kFew usable ones it is exactly that share, and at least one; of more each is drawn by itself, so
+/// that it stays where it is when others come.
+class HeldOutShare {
+ public:
+  HeldOutShare(uint64_t seed, double fraction) : seed_(seed), fraction_(fraction) {}
+
+  /// Called for the rows of the corpus until it returns false: it has seen enough.
+  bool count(const CorpusConversation& conversation);
+  /// Called once, after the last count().
+  void decide();
+  /// Thread-safe.
+  bool holds(const CorpusConversation& conversation) const;
+
+  static constexpr size_t kFew = 1000;
+
+ private:
+  double draw(const std::string& id) const;
+
+  uint64_t seed_;
+  double fraction_, below_ = 0;
+  std::vector<double> draws_;
+};
 
 }  // namespace predgen::data

@@ -4,70 +4,22 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "data/row_layout.h"
+#include "data/corpus_row.h"
+#include "data/python_json.h"
+#include "text/utf8.h"
 
 namespace predgen::data {
 namespace fs = std::filesystem;
 
 namespace {
 
-/// A field that a corpus may lack or leave null.
-template <typename T>
-T field_or(const Json& row, const char* key, T fallback) {
-  if (!row.contains(key) || row.at(key).is_null()) return fallback;
-  try {
-    return row.at(key).get<T>();
-  } catch (const nlohmann::json::exception&) {
-    throw UserError("\"{}\" has the wrong type", key);
-  }
-}
-
-std::string text_field(const Json& message, const char* key, const char* list) {
-  if (!message.is_object() || !message.contains(key) || !message.at(key).is_string()) {
-    throw UserError("a message of \"{}\" has no text in \"{}\"", list, key);
-  }
-  return message.at(key).get<std::string>();
-}
-
-bool has(const Json& row, const char* key) { return row.contains(key) && !row.at(key).is_null(); }
-
-/// Null if the row has no list of messages.
-const MessageLayout* layout_of(const Json& row) {
-  const MessageLayout* found = nullptr;
-  for (const MessageLayout& layout : kMessageLayouts) {
-    if (!has(row, layout.list)) continue;
-    const Json& list = row.at(layout.list);
-    if (!list.is_array()) throw UserError("\"{}\" is no list", layout.list);
-    if (list.empty() || !list.front().is_object() || list.front().contains(layout.role)) {
-      return &layout;
-    }
-    if (found == nullptr) found = &layout;  // unless a later one matches: names what is missing
-  }
-  return found;
-}
-
-std::vector<Message> messages_of(const Json& row) {
-  std::vector<Message> messages;
-  if (const MessageLayout* layout = layout_of(row)) {
-    for (const Json& message : row.at(layout->list)) {
-      const std::string role = text_field(message, layout->role, layout->list);
-      messages.push_back({role_named(role), text_field(message, layout->text, layout->list)});
-    }
-    return messages;
-  }
-  const char* key = prompt_key(row);
-  if (!has(row, key)) throw UserError(kNoMessages);
-  return {{"user", field_or<std::string>(row, key, "")}};
-}
-
-/// Empty if the row has none.
-std::string id_of(const Json& row) {
-  for (const char* key : {"conversation_id", "id"}) {
-    if (!has(row, key)) continue;
-    const Json& id = row.at(key);
-    return id.is_number_integer() ? id.dump() : field_or<std::string>(row, key, "");
-  }
-  return "";
+/// What a file that begins with these bytes is written in, by iconv's name; empty: perhaps UTF-8.
+std::string wide_encoding(std::string_view start) {
+  using std::string_view_literals::operator""sv;
+  if (start.starts_with("\xFF\xFE\0\0"sv) || start.starts_with("\0\0\xFE\xFF"sv)) return "UTF-32";
+  if (start.starts_with("\xFF\xFE"sv) || start.starts_with("\xFE\xFF"sv)) return "UTF-16";
+  if (start.size() < 2 || (start[0] == '\0') == (start[1] == '\0')) return "";
+  return start[1] == '\0' ? "UTF-16LE" : "UTF-16BE";  // every other byte of ASCII
 }
 
 class JsonlReader : public ConversationReader {
@@ -76,6 +28,15 @@ class JsonlReader : public ConversationReader {
       : file_(file), bad_rows_(bad_rows), stream_(file) {
     if (fs::is_directory(file)) throw UserError("{}: is a folder, not a file", file.string());
     if (!stream_) throw UserError("{}: cannot be read", file.string());
+    std::string start(4, '\0');
+    stream_.read(start.data(), static_cast<std::streamsize>(start.size()));
+    start.resize(static_cast<size_t>(stream_.gcount()));
+    if (const std::string encoding = wide_encoding(start); !encoding.empty()) {
+      throw UserError("{}: is written in {}, not in UTF-8: iconv -f {} -t UTF-8 makes it so",
+                      file.string(), encoding, encoding);
+    }
+    stream_.clear();
+    stream_.seekg(0);
   }
 
   bool next(CorpusConversation& conversation) override {
@@ -85,7 +46,7 @@ class JsonlReader : public ConversationReader {
       if (is_blank(line)) continue;
       is_empty_ = false;
       try {
-        conversation = parse_conversation(parse(line));
+        conversation = read_row(line);
         conversation.row = row_;
         if (conversation.id.empty()) {
           conversation.id = fmt::format("{}:{}", file_.filename().string(), row_);
@@ -103,12 +64,27 @@ class JsonlReader : public ConversationReader {
   }
 
  private:
-  static Json parse(const std::string& line) {
+  static PythonJson parse(const std::string& line) {
     try {
-      return Json::parse(line);
-    } catch (const nlohmann::json::exception&) {
-      throw UserError("not valid JSON: a row is one JSON object on a line of its own");
+      return parse_python_json(line);
+    } catch (const UserError& error) {
+      if (replace_ill_formed_utf8(line) != line) {
+        require_utf8(line, "is not UTF-8, perhaps Latin-1: iconv -f LATIN1 -t UTF-8 makes it so");
+      }
+      std::string why = error.what();  // "not valid JSON: line 1, column 9: .."
+      const std::string_view place = "line 1, ";
+      if (const size_t at = why.find(place); at != std::string::npos) why.erase(at, place.size());
+      const bool is_part = why.find("unexpected end of input") != std::string::npos;
+      throw UserError("{}{}", why,
+                      is_part ? "; a row is one JSON object on a line of its own" : "");
     }
+  }
+
+  static CorpusConversation read_row(const std::string& line) {
+    const PythonJson row = parse(line);
+    CorpusConversation conversation = parse_conversation(row.value);
+    if (row.has_lone_surrogate) conversation.fault = Drop::kBrokenText;
+    return conversation;
   }
 
   const fs::path file_;
@@ -119,28 +95,6 @@ class JsonlReader : public ConversationReader {
 };
 
 }  // namespace
-
-const char* prompt_key(const Json& row) {
-  for (const char* key : kPromptKeys) {
-    if (row.is_object() && has(row, key)) return key;
-  }
-  return kPromptKeys.front();
-}
-
-CorpusConversation parse_conversation(const Json& row) {
-  if (!row.is_object()) throw UserError("not a JSON object");
-  CorpusConversation conversation;
-  conversation.id = id_of(row);
-  conversation.model = field_or<std::string>(row, "model", "");
-  conversation.language = field_or<std::string>(row, "language", "");
-  conversation.redacted = field_or<bool>(row, "redacted", false);
-  conversation.messages = messages_of(row);
-  for (const Json& moderation : field_or<Json>(row, "openai_moderation", Json::array())) {
-    if (!moderation.is_object()) throw UserError("\"openai_moderation\" has the wrong type");
-    conversation.flagged |= field_or<bool>(moderation, "flagged", false);
-  }
-  return conversation;
-}
 
 std::unique_ptr<ConversationReader> open_jsonl(const fs::path& file, BadRows bad_rows) {
   return std::make_unique<JsonlReader>(file, bad_rows);

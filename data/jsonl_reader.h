@@ -1,16 +1,11 @@
 #pragma once
 
-#include "core/json.h"
 #include "data/conversation.h"
 
 namespace predgen::data {
 
+/// One row of JSON a line, as Python writes it: NaN and Infinity are read as null, and a row with
+/// half a surrogate pair gets a fault. UserError for a file that is not UTF-8.
 std::unique_ptr<ConversationReader> open_jsonl(const std::filesystem::path& file, BadRows bad_rows);
-
-/// Parses a row of the corpus; UserError says what is wrong with it, but not where it is.
-CorpusConversation parse_conversation(const Json& row);
-
-/// The key of a row that is a bare prompt: "text" if it has no "prompt".
-const char* prompt_key(const Json& row);
 
 }  // namespace predgen::data

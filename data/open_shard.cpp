@@ -1,5 +1,8 @@
 #include "data/open_shard.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "core/error.h"
 
 namespace predgen::data {
@@ -7,6 +10,25 @@ namespace {
 
 std::vector<int64_t> all_of(hid_t column) {
   return read_entries<int64_t>(column, 0, column_size(column));
+}
+
+constexpr int64_t kMost = std::numeric_limits<int32_t>::max();  // RecordSizes keeps 32 bits
+
+/// Offsets into a column of `size` entries; Error unless there are `count` + 1, from 0 to `size`,
+/// and each at least `step` above the one before.
+void check_offsets(const char* name, const std::vector<int64_t>& offsets, int64_t count,
+                   int64_t size, int64_t step = 0) {
+  const auto fails = [&](const char* why) { throw Error("{} {}", name, why); };
+  if (std::ssize(offsets) != count + 1) fails("has not one entry more than there are pieces");
+  if (offsets.front() != 0) fails("does not begin at 0");
+  if (offsets.back() != size) fails("does not end where the next column does");
+  for (size_t i = 1; i < offsets.size(); ++i) {
+    // In this order, no difference overflows.
+    if (offsets[i] < 0 || offsets[i] > size || offsets[i] - offsets[i - 1] < step) {
+      fails("does not rise");
+    }
+    if (offsets[i] - offsets[i - 1] > kMost) fails("has a piece that is too long");
+  }
 }
 
 /// The end of the entry before `index`, and the ends of the `count` entries from `index` on.
@@ -48,17 +70,40 @@ RecordSizes OpenShard::sizes() const {
                              tokens = all_of(token_offsets_), blocks = all_of(block_offsets_),
                              states = all_of(state_offsets_),
                              state_tokens = all_of(state_token_offsets_);
+  const int64_t num_records = std::ssize(prompt_lengths);
+  if (column_size(round_) != num_records) throw Error("round has not one entry for each record");
+  if (column_size(loss_mask_) != column_size(tokens_)) {
+    throw Error("loss_mask has not one entry for each token");
+  }
+  check_offsets("conversation_id_offsets", all_of(id_offsets_), num_records,
+                column_size(conversation_id_));
+  check_offsets("token_offsets", tokens, num_records, column_size(tokens_));
+  const int64_t num_blocks = column_size(state_offsets_) - 1;
+  check_offsets("block_offsets", blocks, num_records, num_blocks);
+  const int64_t num_states = column_size(state_token_offsets_) - 1;
+  check_offsets("state_offsets", states, num_blocks, num_states, /*step=*/1);
+  check_offsets("state_token_offsets", state_tokens, num_states, column_size(state_tokens_));
+  if (num_blocks > kMost) throw Error("there are more than {} blocks", kMost);
+
   RecordSizes sizes;
   for (size_t i = 0; i < prompt_lengths.size(); ++i) {
+    if (prompt_lengths[i] < 0 || prompt_lengths[i] > tokens[i + 1] - tokens[i]) {
+      throw Error("prompt_length {} of record {} is not within its tokens", prompt_lengths[i], i);
+    }
     sizes.records_.push_back({.tokens = static_cast<int32_t>(tokens.at(i + 1) - tokens.at(i)),
                               .prompt_length = static_cast<int32_t>(prompt_lengths[i]),
                               .first_block = static_cast<int32_t>(blocks.at(i))});
   }
   for (size_t block = 0; block + 1 < states.size(); ++block) {
-    const auto fixed_point = static_cast<size_t>(states[block + 1] - 1);
+    const auto first = static_cast<size_t>(states[block]);
+    const int64_t length = state_tokens[first + 1] - state_tokens[first];
+    for (auto state = first; state < static_cast<size_t>(states[block + 1]); ++state) {
+      if (state_tokens[state + 1] - state_tokens[state] != length) {
+        throw Error("state_token_offsets: the states of block {} have different lengths", block);
+      }
+    }
     sizes.blocks_.push_back(
-        {.tokens =
-             static_cast<int32_t>(state_tokens.at(fixed_point + 1) - state_tokens.at(fixed_point)),
+        {.tokens = static_cast<int32_t>(length),
          .num_states = static_cast<int32_t>(states[block + 1] - states[block])});
   }
   return sizes;

@@ -4,13 +4,15 @@
 #include <arrow/io/file.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/file_reader.h>
+#include <parquet/schema.h>
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 
 #include "core/error.h"
 #include "core/text.h"
+#include "data/corpus_row.h"
+#include "data/parquet_value.h"
 #include "data/row_layout.h"
 
 namespace predgen::data {
@@ -18,65 +20,56 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Array = std::shared_ptr<arrow::Array>;
+constexpr int64_t kMiB = 1 << 20;
+/// Of a column, decoded at a time: a cell may be large.
+constexpr int64_t kRowsAtATime = 256;
+/// What decoding may hold at a time, and what all rows together may decode to: so much for any
+/// file, and so many times its size.
+constexpr int64_t kLeastMemory = 256 * kMiB, kMemoryRatio = 8;
+constexpr int64_t kLeastDecoded = 64 * kMiB, kDecodedRatio = 1000;
 
-/// The text at `index`, or an empty one if it is null.
-std::string_view text_at(const arrow::Array& array, int64_t index) {
-  switch (array.type_id()) {
-    case arrow::Type::STRING:
-      return static_cast<const arrow::StringArray&>(array).GetView(index);
-    case arrow::Type::LARGE_STRING:
-      return static_cast<const arrow::LargeStringArray&>(array).GetView(index);
-    default:
-      throw UserError("a text column has type {}", array.type()->ToString());
-  }
+/// The columns that are read: moderation scores are most of a file.
+std::set<std::string> read_columns() {
+  std::set<std::string> names{"conversation_id", "id", "model", "language", "redacted"};
+  const auto add = [&](const auto& keys) { names.insert(keys.begin(), keys.end()); };
+  add(kMessageLists);
+  add(kQuestionKeys);
+  add(kAnswerKeys);
+  add(kContextKeys);
+  add(kSystemKeys);
+  add(kPreferenceKeys);
+  return names;
 }
 
-bool bool_at(const arrow::Array& array, int64_t index) {
-  if (array.type_id() != arrow::Type::BOOL) {
-    throw UserError("a yes/no column has type {}", array.type()->ToString());
-  }
-  return static_cast<const arrow::BooleanArray&>(array).Value(index);
-}
-
-struct ListRange {
-  Array values;
-  int64_t begin = 0, end = 0;
-};
-
-ListRange list_at(const arrow::Array& array, int64_t index) {
-  if (array.type_id() == arrow::Type::LIST) {
-    const auto& list = static_cast<const arrow::ListArray&>(array);
-    return {list.values(), list.value_offset(index), list.value_offset(index + 1)};
-  }
-  if (array.type_id() == arrow::Type::LARGE_LIST) {
-    const auto& list = static_cast<const arrow::LargeListArray&>(array);
-    return {list.values(), list.value_offset(index), list.value_offset(index + 1)};
-  }
-  throw UserError("a list column has type {}", array.type()->ToString());
-}
-
-Array struct_field(const Array& array, const char* name) {
-  if (array->type_id() != arrow::Type::STRUCT) {
-    throw UserError("a column of structures has type {}", array->type()->ToString());
-  }
-  Array field = static_cast<const arrow::StructArray&>(*array).GetFieldByName(name);
-  if (!field) throw UserError("a column of structures has no field \"{}\"", name);
-  return field;
+bool is_read(const std::vector<std::string>& path) {
+  static const std::set<std::string> names = read_columns();
+  return names.contains(path.front()) ||
+         (path.front() == "openai_moderation" && path.back() == "flagged");
 }
 
 class ParquetReader : public ConversationReader {
  public:
-  ParquetReader(const fs::path& file, BadRows bad_rows) : file_(file), bad_rows_(bad_rows) {
-    const auto input = check(arrow::io::ReadableFile::Open(file.string()));
-    reader_ = check(parquet::arrow::OpenFile(input, arrow::default_memory_pool()));
-    find_layout();
+  ParquetReader(const fs::path& file, BadRows bad_rows)
+      : file_(file),
+        bad_rows_(bad_rows),
+        num_bytes_(static_cast<int64_t>(fs::file_size(file))),
+        pool_(&counted_, kLeastMemory + kMemoryRatio * num_bytes_),
+        values_(kLeastDecoded + kDecodedRatio * num_bytes_) {
+    parquet::arrow::FileReaderBuilder builder;
+    const auto input = check(arrow::io::ReadableFile::Open(file.string(), &pool_));
+    check(builder.Open(input, parquet::ReaderProperties(&pool_)));
+    parquet::ArrowReaderProperties properties;
+    properties.set_batch_size(kRowsAtATime);
+    builder.memory_pool(&pool_)->properties(properties);
+    reader_ = check(builder.Build());
+    check_columns();
     batches_ = check(reader_->GetRecordBatchReader(all_row_groups(), needed_columns()));
   }
 
   bool next(CorpusConversation& conversation) override {
     while (true) {
       while (!batch_ || index_ == batch_->num_rows()) {
+        batch_.reset();
         check(batches_->ReadNext(&batch_));
         if (!batch_) return false;
         index_ = 0;
@@ -85,6 +78,12 @@ class ParquetReader : public ConversationReader {
       try {
         conversation = read_row(index_++);
         return true;
+      } catch (const ParquetValues::TooMuch&) {
+        throw UserError(
+            "{}: its rows decode to more than {} MiB, {} times what the file holds and {} MiB: if "
+            "that is meant, write it as JSON lines",
+            file_.string(), (kLeastDecoded + kDecodedRatio * num_bytes_) / kMiB, kDecodedRatio,
+            kLeastDecoded / kMiB);
       } catch (const UserError& error) {
         if (bad_rows_ == BadRows::kFail) throw bad_row(file_, row_, error);
         ++num_bad_rows_;
@@ -100,6 +99,12 @@ class ParquetReader : public ConversationReader {
   }
   void check(const arrow::Status& status) const {
     if (status.ok()) return;
+    if (status.IsOutOfMemory()) {
+      throw UserError(
+          "{}: {} of its rows decode to more than {} MiB: if that is meant, write it with smaller "
+          "pages, or as JSON lines",
+          file_.string(), kRowsAtATime, (kLeastMemory + kMemoryRatio * num_bytes_) / kMiB);
+    }
     throw UserError("{}: not a readable Parquet file: {}", file_.string(),
                     first_line(status.ToString()));
   }
@@ -110,117 +115,82 @@ class ParquetReader : public ConversationReader {
     return groups;
   }
 
-  using Path = std::vector<std::string>;
-
-  /// The paths of the leaves of all columns.
-  std::vector<Path> paths() const {
-    const parquet::SchemaDescriptor* schema = reader_->parquet_reader()->metadata()->schema();
-    std::vector<Path> paths;
-    for (int i = 0; i < schema->num_columns(); ++i) {
-      paths.push_back(schema->Column(i)->path()->ToDotVector());
-    }
-    return paths;
+  const parquet::SchemaDescriptor& schema() const {
+    return *reader_->parquet_reader()->metadata()->schema();
   }
 
-  /// Finds the column of messages; UserError if there is none.
-  void find_layout() {
-    const std::vector<Path> leaves = paths();
-    for (const MessageLayout& layout : kMessageLayouts) {
-      for (const Path& leaf : leaves) {
-        if (leaf.front() != layout.list) continue;
-        if (layout_ == nullptr || leaf.back() == layout.role) layout_ = &layout;
-        if (leaf.back() == layout.role) return;
+  /// UserError if two fields of a used column have one name, since either may be meant.
+  void check_names(const parquet::schema::Node& node, const std::string& place) const {
+    if (!node.is_group()) return;
+    const auto& group = static_cast<const parquet::schema::GroupNode&>(node);
+    std::set<std::string> names;
+    for (int i = 0; i < group.field_count(); ++i) {
+      const parquet::schema::Node& field = *group.field(i);
+      if (place.empty() && !is_read({field.name()}) && field.name() != "openai_moderation")
+        continue;
+      if (!names.insert(field.name()).second) {
+        throw UserError("{}: has two columns \"{}{}\": rename or drop one", file_.string(), place,
+                        field.name());
+      }
+      check_names(field, place + field.name() + ".");
+    }
+  }
+
+  /// UserError if there is nothing to read.
+  void check_columns() const {
+    const parquet::schema::GroupNode& root = *schema().group_node();
+    check_names(root, "");
+    bool has_messages = false, has_question = false;
+    for (int i = 0; i < root.field_count(); ++i) {
+      const parquet::schema::Node& field = *root.field(i);
+      const auto is_it = [&](const char* name) { return field.name() == name; };
+      has_question |= std::ranges::any_of(kQuestionKeys, is_it);
+      if (std::ranges::none_of(kMessageLists, is_it)) continue;
+      has_messages = true;
+      if (field.is_primitive()) {
+        throw UserError(
+            "{0}: column \"{1}\" holds text, perhaps JSON, not lists of messages; JSON lines are "
+            "read: python3 -c 'import json, pandas; [print(json.dumps({{\"{1}\": json.loads(x)}})) "
+            "for x in pandas.read_parquet(\"{0}\")[\"{1}\"]]' > chats.jsonl",
+            file_.string(), field.name());
       }
     }
-    if (layout_ != nullptr) return;  // its messages lack fields that the error will name
-    for (const char* key : kPromptKeys) {
-      if (std::ranges::find(leaves, Path{key}) != leaves.end()) {
-        prompt_column_ = key;
-        return;
-      }
-    }
+    if (has_messages || has_question) return;
     throw UserError(
-        "{}: has no column \"conversation\", \"messages\", \"conversations\", \"prompt\" or "
-        "\"text\"",
+        "{}: has no column \"conversation\", \"messages\", \"conversations\", \"prompt\", "
+        "\"instruction\" or \"text\"",
         file_.string());
   }
 
-  /// The leaves of the columns that are used: moderation scores are most of a file.
-  std::vector<int> needed_columns() {
-    std::set<std::string> needed{"conversation_id", "model", "language", "redacted"};
-    needed.insert(layout_ != nullptr ? layout_->list : prompt_column_);
-    const std::vector<Path> leaves = paths();
-    const bool has_id = std::ranges::any_of(
-        leaves, [](const Path& leaf) { return leaf.front() == "conversation_id"; });
-    id_column_ = has_id ? "conversation_id" : "id";
-    needed.insert(id_column_);
+  std::vector<int> needed_columns() const {
     std::vector<int> columns;
-    for (size_t i = 0; i < leaves.size(); ++i) {
-      const bool flag = leaves[i].front() == "openai_moderation" && leaves[i].back() == "flagged";
-      if (flag || needed.contains(leaves[i].front())) columns.push_back(static_cast<int>(i));
+    for (int i = 0; i < schema().num_columns(); ++i) {
+      if (is_read(schema().Column(i)->path()->ToDotVector())) columns.push_back(i);
     }
     return columns;
   }
 
-  std::string text(const char* column, int64_t index) const {
-    const Array array = batch_->GetColumnByName(column);
-    return !array || array->IsNull(index) ? "" : std::string(text_at(*array, index));
-  }
-
-  std::string id(int64_t index) const {
-    const Array array = batch_->GetColumnByName(id_column_);
-    if (!array || array->IsNull(index)) return "";
-    if (!arrow::is_integer(array->type_id())) return std::string(text_at(*array, index));
-    return check(array->GetScalar(index))->ToString();
-  }
-
-  CorpusConversation read_row(int64_t index) const {
-    CorpusConversation conversation;
+  CorpusConversation read_row(int64_t index) {
+    Json row = Json::object();
+    for (int i = 0; i < batch_->num_columns(); ++i) {
+      row[batch_->column_name(i)] = values_.at(*batch_->column(i), index);
+    }
+    const bool has_broken_text = values_.take_broken_text();
+    CorpusConversation conversation = parse_conversation(row);
+    if (has_broken_text) conversation.fault = Drop::kBrokenText;
     conversation.row = row_;
-    conversation.id = id(index);
     if (conversation.id.empty()) {
       conversation.id = fmt::format("{}:{}", file_.filename().string(), row_);
-    }
-    conversation.model = text("model", index);
-    conversation.language = text("language", index);
-    const Array redacted = batch_->GetColumnByName("redacted");
-    conversation.redacted = redacted && redacted->IsValid(index) && bool_at(*redacted, index);
-    read_messages(index, conversation);
-    const Array moderation = batch_->GetColumnByName("openai_moderation");
-    if (moderation && moderation->IsValid(index)) {
-      const ListRange list = list_at(*moderation, index);
-      const Array flagged = struct_field(list.values, "flagged");
-      for (int64_t i = list.begin; i < list.end; ++i) {
-        conversation.flagged |= flagged->IsValid(i) && bool_at(*flagged, i);
-      }
     }
     return conversation;
   }
 
-  void read_messages(int64_t index, CorpusConversation& conversation) const {
-    if (layout_ == nullptr) {
-      conversation.messages.push_back({"user", text(prompt_column_.c_str(), index)});
-      return;
-    }
-    const Array messages = batch_->GetColumnByName(layout_->list);
-    if (messages->IsNull(index)) throw UserError("no list \"{}\"", layout_->list);
-    const ListRange list = list_at(*messages, index);
-    const Array roles = struct_field(list.values, layout_->role);
-    const Array texts = struct_field(list.values, layout_->text);
-    for (int64_t i = list.begin; i < list.end; ++i) {
-      if (roles->IsNull(i) || texts->IsNull(i)) {
-        throw UserError("a message of \"{}\" has no text in \"{}\" or \"{}\"", layout_->list,
-                        layout_->role, layout_->text);
-      }
-      conversation.messages.push_back(
-          {role_named(std::string(text_at(*roles, i))), std::string(text_at(*texts, i))});
-    }
-  }
-
   const fs::path file_;
   const BadRows bad_rows_;
-  const MessageLayout* layout_ = nullptr;  // null: each row is a bare prompt
-  std::string prompt_column_, id_column_;
+  const int64_t num_bytes_;
+  arrow::ProxyMemoryPool counted_{arrow::default_memory_pool()};
+  arrow::CappedMemoryPool pool_;
+  ParquetValues values_;
   std::unique_ptr<parquet::arrow::FileReader> reader_;
   std::shared_ptr<arrow::RecordBatchReader> batches_;
   std::shared_ptr<arrow::RecordBatch> batch_;
@@ -230,6 +200,10 @@ class ParquetReader : public ConversationReader {
 }  // namespace
 
 std::unique_ptr<ConversationReader> open_parquet(const fs::path& file, BadRows bad_rows) {
+  if (fs::is_directory(file)) {
+    throw UserError("{}: is a folder: name its files, as {}/*.parquet", file.string(),
+                    file.string());
+  }
   return std::make_unique<ParquetReader>(file, bad_rows);
 }
 

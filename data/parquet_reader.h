@@ -4,8 +4,9 @@
 
 namespace predgen::data {
 
-/// Parquet in the column layout of lmsys-chat-1m, any codec that the Arrow library has (snappy and
-/// zstd among them). Only in builds with PREDGEN_PARQUET.
+/// Parquet with columns as the keys of data/row_layout.h, any codec that the Arrow library has
+/// (snappy and zstd among them), dictionaries and fixed-size lists included. UserError for a file
+/// that decodes to far more than its size. Only in builds with PREDGEN_PARQUET.
 std::unique_ptr<ConversationReader> open_parquet(const std::filesystem::path& file,
                                                  BadRows bad_rows);
 

@@ -3,33 +3,48 @@
 #include <array>
 #include <string>
 
+#include "core/json.h"
+
 namespace predgen::data {
 
-/// How a row of a corpus holds a conversation: a list of messages under the key `list`, each with
-/// the keys `role` and `text`.
-struct MessageLayout {
-  const char* list;
-  const char* role;
-  const char* text;
-};
+// How a row of a corpus holds a conversation. Of each of these keys the first that a row has, and
+// that is not null, is read.
 
-/// A row is read with the first layout that it matches.
-inline constexpr std::array kMessageLayouts{
-    MessageLayout{"conversation", "role", "content"},    // LMSYS-Chat-1M
-    MessageLayout{"messages", "role", "content"},        // OpenAI
-    MessageLayout{"conversations", "from", "value"},     // ShareGPT
-    MessageLayout{"conversations", "role", "content"}};  // the same key with the other names
+/// A list of messages: LMSYS-Chat-1M, OpenAI, ShareGPT.
+inline constexpr std::array kMessageLists{"conversation", "messages", "conversations"};
+/// In a message: who speaks, and what is said.
+inline constexpr std::array kRoleKeys{"role", "from"};
+inline constexpr std::array kTextKeys{"content", "value"};
+/// A row without such a list asks under one of these, and has its answer, if any, under one of
+/// those: a text, or a list of messages.
+inline constexpr std::array kQuestionKeys{"prompt", "instruction", "text"};
+inline constexpr std::array kAnswerKeys{"completion", "output", "response"};
+/// What an "instruction" is about.
+inline constexpr std::array kContextKeys{"input", "context"};
+/// A system message beside the list.
+inline constexpr std::array kSystemKeys{"system", "system_prompt"};
+/// Two answers to choose between; such rows are refused.
+inline constexpr std::array kPreferenceKeys{"chosen", "rejected"};
 
-/// A row without such a list is a bare prompt, under the first of these keys that it has.
-inline constexpr std::array kPromptKeys{"prompt", "text"};
-
-/// The error message for a row that has none of these.
+/// The error message for a row that has nothing to read.
 inline constexpr const char* kNoMessages =
-    "no list \"conversation\", \"messages\" or \"conversations\", and no text in \"prompt\" or "
-    "\"text\"";
+    "no list \"conversation\", \"messages\" or \"conversations\", and no \"prompt\", "
+    "\"instruction\" or \"text\"";
+
+/// Null if the row has none of the keys.
+template <size_t N>
+const char* key_of(const Json& row, const std::array<const char*, N>& keys) {
+  for (const char* key : keys) {
+    if (row.is_object() && row.contains(key) && !row.at(key).is_null()) return key;
+  }
+  return nullptr;
+}
 
 /// The role name for chat templates: "human" becomes "user", "gpt" "assistant", "developer"
 /// "system"; others are unchanged.
 std::string role_named(const std::string& name);
+
+/// Whether a message of this role is a function's call or result.
+bool is_tool_role(const std::string& name);
 
 }  // namespace predgen::data

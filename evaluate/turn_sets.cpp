@@ -5,9 +5,9 @@
 #include "core/random.h"
 #include "core/text.h"
 #include "data/conversation.h"
+#include "data/corpus_row.h"
 #include "data/example_builder.h"
 #include "data/held_out.h"
-#include "data/jsonl_reader.h"
 #include "evaluate/exam_sets.h"
 #include "evaluate/json_rows.h"
 #include "runtime/listen/recorded_source.h"
@@ -37,20 +37,34 @@ void add_rounds(const data::CorpusConversation& conversation, bool first_round_o
   }
 }
 
+/// What the builder kept out of these files.
+data::HeldOutShare held_out_share(const TurnSetConfig& config,
+                                  const std::vector<std::filesystem::path>& files) {
+  data::HeldOutShare share(static_cast<uint64_t>(config.held_out_seed), config.held_out_fraction);
+  bool goes_on = true;
+  for (auto file = files.begin(); goes_on && file != files.end(); ++file) {
+    const auto reader = data::open_conversations(*file, data::BadRows::kFail);
+    data::CorpusConversation conversation;
+    while (goes_on && reader->next(conversation)) goes_on = share.count(conversation);
+  }
+  share.decide();
+  return share;
+}
+
 TurnSet read_conversations(const TurnSetConfig& config) {
   TurnSet set;
-  const auto held_out_seed = static_cast<uint64_t>(config.held_out_seed);
+  const std::vector<std::filesystem::path> files = data::expand_globs({config.file.string()});
+  const data::HeldOutShare held_out = held_out_share(config, files);
   int64_t num_filtered = 0;
-  for (const std::filesystem::path& file : data::expand_globs({config.file.string()})) {
+  for (const std::filesystem::path& file : files) {
     const auto reader = data::open_conversations(file, data::BadRows::kFail);
     data::CorpusConversation conversation;
     while (reader->next(conversation)) {
-      if (config.held_out_fraction > 0 &&
-          !data::is_held_out(conversation.id, held_out_seed, config.held_out_fraction)) {
-        continue;
-      }
+      if (config.held_out_fraction > 0 && !held_out.holds(conversation)) continue;
       if (data::check_filters(conversation, config.filters)) {
         ++num_filtered;
+      } else if (conversation.fault) {
+        set.skipped.push_back(conversation.id + ": " + data::drop_name(*conversation.fault));
       } else if (!takes_turns(conversation.messages)) {
         set.skipped.push_back(conversation.id + ": user and assistant do not take turns");
       } else {

@@ -3,6 +3,7 @@ records, their text is that of the rows, and the HDF5 shards open in h5py."""
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -138,14 +139,89 @@ def check_layouts(folder, tokenizer, rows):
         said = bytes(tokens[6:-13])  # between <|im_start|>user\n and <|im_end|>\n<|im_start|>assistant\n
         assert row["text"].encode().startswith(said) and not any(mask), (row, tokens, mask)
 
-    pq.write_table(pa.Table.from_pylist([{"question": "q"}]), folder / "other.parquet")
-    config = folder / "other.yaml"
-    source = folder / "other.parquet"
-    config.write_text(f"sources: ['{source}']\ntokenizer: {tokenizer}\noutput: {folder / 'o'}\n")
+    refused(folder, tokenizer, pa.Table.from_pylist([{"question": "q"}]),
+            'refused.parquet: has no column "conversation", "messages"')
+
+
+def refused(folder, tokenizer, table, *messages, limit=None):
+    """The build ends with one line that has all of `messages`; it may take `limit` bytes."""
+    source, config = folder / "refused.parquet", folder / "refused.yaml"
+    pq.write_table(table, source, compression="zstd")
+    config.write_text(f"sources: ['{source}']\ntokenizer: {tokenizer}\noutput: {folder / 'r'}\n")
     command = [PREDGEN, "data", "build", "--config", str(config)]
-    result = subprocess.run(command, capture_output=True, text=True)
-    message = 'other.parquet: has no column "conversation", "messages"'
-    assert result.returncode == 2 and message in result.stderr, result
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120,
+                            preexec_fn=limit and (lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))))
+    last = result.stderr.splitlines()[-1]
+    assert result.returncode == 2 and all(message in last for message in messages), result
+
+
+def as_dictionaries(array):
+    """The same values with every text as a dictionary, wherever it is."""
+    if pa.types.is_string(array.type):
+        return array.dictionary_encode()
+    if pa.types.is_list(array.type):
+        return pa.ListArray.from_arrays(array.offsets, as_dictionaries(array.values), mask=array.is_null())
+    if pa.types.is_struct(array.type):
+        names = [field.name for field in array.type]
+        return pa.StructArray.from_arrays([as_dictionaries(array.field(name)) for name in names], names)
+    return array
+
+
+def as_large(kind):
+    """The type with large texts and lists."""
+    if pa.types.is_string(kind):
+        return pa.large_string()
+    if pa.types.is_list(kind):
+        return pa.large_list(as_large(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, as_large(field.type)) for field in kind])
+    return kind
+
+
+def check_storage(folder, tokenizer, rows):
+    """The same rows, however their columns are stored."""
+    rows = [{key: row[key] for key in ("conversation_id", "conversation", "language", "redacted")} for row in rows]
+    plain = pa.Table.from_pylist(rows)
+    columns = [column.combine_chunks() for column in plain.columns]
+    tables = {"dictionaries": pa.table([as_dictionaries(column) for column in columns], plain.column_names),
+              "large": plain.cast(pa.schema([(field.name, as_large(field.type)) for field in plain.schema])),
+              "binary": plain.set_column(0, "conversation_id", columns[0].cast(pa.binary()))}
+    for name, table in tables.items():
+        pq.write_table(table, folder / f"{name}.parquet")
+        check(build(folder, tokenizer, name, folder / f"{name}.parquet")[1], rows, name)
+
+    pairs = [row for row in rows if len(row["conversation"]) == 2]
+    kind = pa.list_(pa.struct([("content", pa.string()), ("role", pa.string())]), 2)
+    table = pa.table([pa.array([row["conversation_id"] for row in pairs]),
+                      pa.array([row["conversation"] for row in pairs], type=kind)], ["conversation_id", "conversation"])
+    pq.write_table(table, folder / "fixed.parquet")
+    check(build(folder, tokenizer, "fixed", folder / "fixed.parquet")[1], pairs, "lists of a fixed size")
+
+    part = pa.struct([("type", pa.string()), ("text", pa.string())])
+    parts = pa.struct([("role", pa.string()), ("content", pa.list_(part)), ("tool_calls", pa.list_(part))])
+    as_parts = [[{"role": message["role"], "content": [{"type": "text", "text": message["content"]}],
+                  "tool_calls": [{"type": "function"}] if i == 3 else None} for message in row["conversation"]]
+                for i, row in enumerate(rows)]
+    table = pa.table([plain["conversation_id"], pa.array(as_parts, type=pa.list_(parts))],
+                     ["conversation_id", "messages"])
+    pq.write_table(table, folder / "parts.parquet")
+    summary, records = build(folder, tokenizer, "parts", folder / "parts.parquet")
+    check(records, rows[:3] + rows[4:], "parts of text")
+    assert summary["counters"]["dropped"]["tool_calls"] == 1, summary
+
+    texts = pa.table([pa.array([json.dumps(row["conversation"]) for row in rows])], ["messages"])
+    refused(folder, tokenizer, texts, 'column "messages" holds text', "JSON", "python3 -c")
+    column = columns[1]
+    refused(folder, tokenizer, pa.table([column, column], ["messages", "messages"]), 'two columns "messages"')
+    refused(folder, tokenizer, pa.table([columns[0], columns[0]], ["prompt", "prompt"]), 'two columns "prompt"')
+    struct = pa.StructArray.from_arrays([pa.array(["user"]), pa.array(["q"]), pa.array(["r"])],
+                                        ["role", "content", "content"])
+    twice = pa.table([pa.ListArray.from_arrays([0, 1], struct)], ["messages"])
+    refused(folder, tokenizer, twice, 'two columns "messages', 'content"')
+
+    # A megabyte, 40,000 times, in a file of some hundred bytes.
+    bomb = pa.DictionaryArray.from_arrays(pa.array([0] * 40000, type=pa.int32()), pa.array(["a" * 1000000]))
+    refused(folder, tokenizer, pa.table([bomb], ["prompt"]), "decode to more than", limit=2 << 30)
 
 
 def main():
@@ -175,6 +251,7 @@ def main():
         assert dropped["empty_conversation"] == 1, dropped
 
         check_layouts(folder, tokenizer, rows)
+        check_storage(folder, tokenizer, rows)
 
         damaged = folder / "damaged.parquet"
         damaged.write_bytes(sources["zstd"].read_bytes()[:-200])

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -129,9 +131,74 @@ TEST(DatasetBuilder, MalformedRowsAreNamedOrSkippedAndCounted) {
   fs::remove_all(build.output);
   build.skip_bad_rows = true;
   const Json counters = build_dataset(build, FakeTokenizer(), {}).manifest.at("counters");
-  EXPECT_EQ(counters.at("bad_rows"), 3);
+  EXPECT_EQ(counters.at("bad_rows"), 2);
+  EXPECT_EQ(counters.at("dropped").at("no_text"), 1);
   EXPECT_EQ(counters.at("records"), 2);
   EXPECT_EQ(counters.at("rows_read"), 5);
+}
+
+TEST(DatasetBuilder, RowsThatCannotBeUsedAreCounted) {
+  const TemporaryFolder folder;
+  const std::string question = R"({"messages":[{"role":"user","content":"q"},)";
+  write_file(folder / "a.jsonl",
+             "\xEF\xBB\xBF" + row("1", {"q", "a"}) + "\r\n" + question +
+                 R"({"role":"assistant","content":null,"tool_calls":[{"id":"c"}]}]})" + "\r\n" +
+                 question + R"({"role":"assistant","content":null}]})" + "\n" + question +
+                 R"({"role":"narrator","content":"x"}]})" + "\n" + question +
+                 R"({"role":"assistant","content":"a\ud83d"}]})" + "\n" +
+                 R"({"messages":[{"role":"assistant","content":"first"}],"score":NaN})" + "\n" +
+                 R"({"prompt":"r","completion":"a","score":NaN})" + "\n{}\n");
+  BuildConfig build = config(folder, "out");
+  build.law = ExampleLaw::kWhole;
+  const Json counters = build_dataset(build, FakeTokenizer(), {}).manifest.at("counters");
+  EXPECT_EQ(counters.at("rows_read"), 8);
+  EXPECT_EQ(counters.at("records"), 2);
+  EXPECT_EQ(counters.at("bad_rows"), 0);
+  for (const char* rule : {"tool_calls", "no_text", "unknown_role", "broken_text", "wrong_roles",
+                           "empty_conversation"}) {
+    EXPECT_EQ(counters.at("dropped").at(rule), 1) << rule;
+  }
+}
+
+TEST(DatasetBuilder, FilesInOtherEncodingsAreNamed) {
+  const auto error = [](const std::string& bytes, const std::vector<std::string>& parts) {
+    const TemporaryFolder folder;
+    write_file(folder / "a.jsonl", bytes);
+    expect_user_error([&] { build_dataset(config(folder, "out"), FakeTokenizer(), {}); }, parts);
+  };
+  using std::string_literals::operator""s;
+  error("\xFF\xFE{\0\"\0"s, {"a.jsonl: is written in UTF-16", "iconv -f UTF-16 -t UTF-8"});
+  error("{\0\"\0p\0"s, {"a.jsonl: is written in UTF-16LE", "iconv"});
+  error("\0{\0\"\0p"s, {"a.jsonl: is written in UTF-16BE", "iconv"});
+  error("\xFF\xFE\0\0{\0\0\0"s, {"a.jsonl: is written in UTF-32", "iconv"});
+  error("{\"prompt\":\"caf\xE9\"}\n", {"a.jsonl:1: is not UTF-8", "byte 14", "LATIN1"});
+  error("{\"prompt\":\"a\tb\"}\n", {"a.jsonl:1: not valid JSON: column ", "control character"});
+  error("{\n\"prompt\":\"a\"\n}\n", {"a.jsonl:1: not valid JSON: ", "on a line of its own"});
+}
+
+TEST(DatasetBuilder, ARowsSystemMessageIsKeptOrItsLossCounted) {
+  const TemporaryFolder folder;
+  write_file(folder / "a.jsonl",
+             R"({"messages":[{"role":"system","content":"s"},{"role":"user","content":"q"},)"
+             R"({"role":"assistant","content":"a"}]})"
+             "\n" +
+                 row("none", {"r", "a"}));
+  const auto build = [&](const std::string& output, const std::string& system) {
+    BuildConfig whole = config(folder, output);
+    whole.law = ExampleLaw::kWhole;
+    whole.system_prompt = system;
+    const Json counters = build_dataset(whole, FakeTokenizer(), {}).manifest.at("counters");
+    const auto dataset = open_dataset(whole.output);
+    return std::pair(counters.at("system_messages_replaced").get<int>(),
+                     FakeTokenizer().decode(dataset->read(0).tokens, true) +
+                         FakeTokenizer().decode(dataset->read(1).tokens, true));
+  };
+  const std::string first = "<user>q<end><assistant>a<end>",
+                    second = "<user>r<end><assistant>a<end>";
+  EXPECT_EQ(build("row", "row"), std::pair(0, "<system>s<end>" + first + second));
+  EXPECT_EQ(build("none", "none"), std::pair(1, first + second));
+  EXPECT_EQ(build("text", "s t"),
+            std::pair(1, "<system>s t<end>" + first + "<system>s t<end>" + second));
 }
 
 TEST(DatasetBuilder, EmptyResultIsAnError) {
@@ -207,14 +274,10 @@ TEST(DatasetBuilder, TakesPromptsAloneToBeCut) {
 TEST(DatasetBuilder, RowsWithoutMessagesAreNamed) {
   for (const auto& [text, fault] : std::vector<std::pair<std::string, std::string>>{
            {R"({"question":"q"})", R"(no list "conversation", "messages" or "conversations")"},
-           {R"({"messages":"q"})", R"("messages" is no list)"},
-           {R"({"messages":[{"from":"human","value":"q"}]})",
-            R"(a message of "messages" has no text in "role")"},
-           {R"({"conversations":[{"from":"human","content":"q"}]})",
-            R"(a message of "conversations" has no text in "value")"},
-           {R"({"conversations":[{"content":"q"}]})",
-            R"(a message of "conversations" has no text in "from")"},
-           {R"({"prompt":["q"]})", R"("prompt" has the wrong type)"}}) {
+           {R"({"messages":"q"})", R"("messages" is a text, not a list)"},
+           {R"({"messages":7})", R"("messages" is no list)"},
+           {R"({"conversations":["q"]})", R"(a message of "conversations" is no object)"},
+           {R"({"prompt":7})", R"("prompt" has the wrong type)"}}) {
     const TemporaryFolder folder;
     write_file(folder / "a.jsonl", text + "\n");
     expect_user_error([&] { build_dataset(config(folder, "out"), FakeTokenizer(), {}); },
@@ -247,10 +310,6 @@ TEST(DatasetBuilder, SaysWhyNothingIsLeft) {
        "have "
        "no \"language\"; 1 of 4 rows was dropped by filters.languages: they have another"});
   EXPECT_FALSE(fs::exists(build.output));
-  build.filters = {};
-  build.held_out.fraction = 1e-9;
-  expect_user_error([&] { build_dataset(build, FakeTokenizer(), {}); },
-                    {"held_out.fraction", "none of 4 rows"});
 }
 
 TEST(DropLines, CountRowsOrExamplesTheMostFirst) {
@@ -350,13 +409,53 @@ TEST(DatasetBuilder, HoldsOutAFraction) {
   const auto train = open_dataset(build.output);
   const auto held_out = open_dataset(build.output / "held_out");
   EXPECT_EQ(train->size() + held_out->size(), 400);
-  EXPECT_NEAR(static_cast<double>(held_out->size()), 100, 45);
+  EXPECT_EQ(held_out->size(), 100);
   std::set<std::string> ids;
   for (int64_t i = 0; i < train->size(); ++i) ids.insert(train->read(i).conversation_id);
   for (int64_t i = 0; i < held_out->size(); ++i) {
     EXPECT_FALSE(ids.contains(held_out->read(i).conversation_id));
   }
   EXPECT_TRUE(build_dataset(build, FakeTokenizer(), {}).already_complete);
+}
+
+CorpusConversation asked(const std::string& id) {
+  CorpusConversation conversation;
+  conversation.id = id;
+  conversation.messages.push_back({"user", "q"});
+  return conversation;
+}
+
+TEST(HeldOutShare, IsAShareOfFewRowsWhateverTheirIds) {
+  for (const auto& [rows, fraction, expected] :
+       {std::tuple(30, 0.1, 3), {30, 0.05, 2}, {30, 1e-9, 1}, {4, 0.9, 3}, {1, 0.5, 0}}) {
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      HeldOutShare share(seed, fraction);
+      std::vector<CorpusConversation> all;
+      for (int i = 0; i < rows; ++i) {
+        all.push_back(asked(std::to_string(i)));
+        EXPECT_TRUE(share.count(all.back()));
+        CorpusConversation broken = asked("broken");
+        broken.fault = Drop::kToolCalls;
+        share.count(broken);
+      }
+      share.decide();
+      EXPECT_EQ(std::ranges::count_if(all, [&](const auto& one) { return share.holds(one); }),
+                expected)
+          << rows << " " << fraction << " " << seed;
+    }
+  }
+}
+
+TEST(HeldOutShare, ManyRowsAreDrawnOneByOne) {
+  HeldOutShare share(3, 0.1);
+  const auto one = [](size_t i) { return asked(std::to_string(i)); };
+  size_t count = 1;
+  while (share.count(one(count))) ++count;
+  EXPECT_EQ(count, HeldOutShare::kFew);
+  share.decide();
+  HeldOutShare unseen(3, 0.1);
+  unseen.decide();
+  for (size_t i = 0; i < 3000; ++i) EXPECT_EQ(share.holds(one(i)), unseen.holds(one(i)));
 }
 
 TEST(NormalisePrompt, FoldsCasePunctuationAndSpace) {

@@ -4,9 +4,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <functional>
+#include <limits>
+#include <utility>
+
 #include "core/error.h"
 #include "core/files.h"
 #include "core/version.h"
+#include "data/hdf5_file.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
 
@@ -185,6 +190,120 @@ TEST(Hdf5Store, RefusesDamagedShards) {
   fs::remove(shard);
   expect_user_error([&] { open_dataset(folder.path()); }, {"is missing"});
   expect_user_error([&] { open_dataset(folder.path() / "nothing"); }, {"manifest"});
+}
+
+/// Changes the columns of the first shard, and its hash and size in the manifest.
+template <typename Change>
+void change_shard(const fs::path& folder, const Change& change) {
+  const fs::path shard = folder / "shard-00000.h5";
+  {
+    const Lock lock(hdf5_mutex());
+    const Hdf5Handle file(H5Fopen(shard.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose, "H5Fopen");
+    change(file);
+  }
+  Json manifest = read_json(folder / "manifest.json");
+  manifest["shards"][0]["num_bytes"] = fs::file_size(shard);
+  manifest["shards"][0]["hash"] = hash_file(shard);
+  write_file(folder / "manifest.json", manifest.dump());
+}
+
+void remove_column(hid_t file, const char* name) { H5Ldelete(file, name, H5P_DEFAULT); }
+
+void replace_column(hid_t file, const char* name, const std::vector<int64_t>& values) {
+  remove_column(file, name);
+  write_column(file, name, values);
+}
+
+TEST(Hdf5Store, RefusesOffsetsThatPointElsewhere) {
+  using Change = std::function<void(std::vector<int64_t>&)>;
+  const std::vector<std::pair<const char*, Change>> faults{
+      {"block_offsets", [](auto& v) { v[1] = 2'000'000'000; }},
+      {"block_offsets", [](auto& v) { v[0] = -1; }},
+      {"state_offsets", [](auto& v) { v[1] = v[0]; }},
+      {"state_offsets", [](auto& v) { v.back() = 5'000'000; }},
+      {"state_token_offsets", [](auto& v) { v[1] = 1'000'000'000; }},
+      {"state_token_offsets", [](auto& v) { v[1] = -100'000'000; }},
+      {"state_token_offsets", [](auto& v) { ++v[1]; }},
+      {"token_offsets", [](auto& v) { v.front() = 1; }},
+      {"token_offsets", [](auto& v) { std::swap(v[1], v[2]); }},
+      {"token_offsets", [](auto& v) { v.pop_back(); }},
+      {"token_offsets", [](auto& v) { v[1] = std::numeric_limits<int64_t>::min(); }},
+      {"conversation_id_offsets", [](auto& v) { --v.back(); }},
+      {"prompt_length", [](auto& v) { v[0] = 1'000'000; }},
+      {"prompt_length", [](auto& v) { v[0] = -1; }},
+      {"round", [](auto& v) { v.pop_back(); }}};
+  for (const auto& fault : faults) {
+    const TemporaryFolder folder;
+    write(folder.path(), 4);
+    change_shard(folder.path(), [&](hid_t file) {
+      std::vector<int64_t> values;
+      {
+        const Hdf5Handle column = open_column(file, fault.first);
+        values = read_entries<int64_t>(column, 0, column_size(column));
+      }
+      fault.second(values);
+      replace_column(file, fault.first, values);
+    });
+    expect_user_error([&] { open_dataset(folder.path()); }, {"not a whole shard", fault.first});
+  }
+}
+
+/// A new column "tokens" whose creation list and space `set` changes.
+template <typename Set>
+void create_tokens(hid_t file, hsize_t size, const Set& set) {
+  const Hdf5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "H5Pcreate");
+  const Hdf5Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose, "H5Screate");
+  set(hid_t(creation), hid_t(space));
+  const Hdf5Handle made(
+      H5Dcreate2(file, "tokens", H5T_NATIVE_INT32, space, H5P_DEFAULT, creation, H5P_DEFAULT),
+      H5Dclose, "H5Dcreate");
+}
+
+void store_tokens_in(const fs::path& other, hid_t file) {
+  create_tokens(file, 4,
+                [&](hid_t creation, hid_t) { H5Pset_external(creation, other.c_str(), 0, 16); });
+}
+
+void map_tokens_to(const fs::path& other, hid_t file) {
+  create_tokens(file, 4, [&](hid_t creation, hid_t space) {
+    H5Pset_virtual(creation, space, other.c_str(), "tokens", space);
+  });
+}
+
+void link_tokens_to(const fs::path& other, hid_t file) {
+  H5Lcreate_external(other.c_str(), "tokens", file, "tokens", H5P_DEFAULT, H5P_DEFAULT);
+}
+
+void link_tokens_softly(const fs::path&, hid_t file) {
+  H5Lcreate_soft("/loss_mask", file, "tokens", H5P_DEFAULT, H5P_DEFAULT);
+}
+
+void claim_many_tokens(const fs::path&, hid_t file) {
+  create_tokens(file, hsize_t{1} << 40, [](hid_t creation, hid_t) {
+    const hsize_t chunk = 1 << 20;
+    H5Pset_chunk(creation, 1, &chunk);
+  });
+}
+
+TEST(Hdf5Store, RefusesColumnsInOtherFiles) {
+  using Change = void (*)(const fs::path& other, hid_t file);
+  const std::vector<std::pair<const char*, Change>> faults{
+      {"in another file", store_tokens_in},
+      {"in another file", map_tokens_to},
+      {"is a link", link_tokens_to},
+      {"is a link", link_tokens_softly},
+      {"more than it stores", claim_many_tokens}};
+  for (const auto& fault : faults) {
+    const TemporaryFolder folder;
+    write(folder.path() / "set", 4);
+    write_file(folder / "secret", "root:x:0:0:root:");
+    change_shard(folder.path() / "set", [&](hid_t file) {
+      remove_column(file, "tokens");
+      fault.second(folder.path() / "secret", file);
+    });
+    expect_user_error([&] { open_dataset(folder.path() / "set"); },
+                      {"not a whole shard", fault.first});
+  }
 }
 
 TEST(Hdf5Store, ResumeRefusesAShardKilledInTheMiddle) {

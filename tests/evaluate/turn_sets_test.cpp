@@ -101,17 +101,24 @@ TEST_F(TurnSets, ConversationsAreFilteredAndCounted) {
 
 TEST_F(TurnSets, HeldOutConversationsAreThoseOfTheBuilder) {
   std::string rows;
-  std::vector<std::string> expected;
+  data::HeldOutShare share(7, 0.1);
+  std::vector<data::CorpusConversation> all;
   for (int i = 0; i < 200; ++i) {
-    const std::string id = "c" + std::to_string(i);
-    rows += conversation(id);
-    if (data::is_held_out(id, 7, 0.1)) expected.push_back(id + "/0");
+    all.emplace_back().id = "c" + std::to_string(i);
+    all.back().messages.push_back({"user", "question"});
+    rows += conversation(all.back().id);
+    share.count(all.back());
+  }
+  share.decide();
+  std::vector<std::string> expected;
+  for (const data::CorpusConversation& one : all) {
+    if (share.holds(one)) expected.push_back(one.id + "/0");
   }
   TurnSetConfig config = file(TurnSetKind::kConversations, rows);
   config.first_round_only = true;
   config.held_out_fraction = 0.1;
   config.held_out_seed = 7;
-  ASSERT_GT(expected.size(), 5u);
+  ASSERT_EQ(expected.size(), 20u);
   EXPECT_EQ(ids_of(load_turns(config)), expected);
 }
 

@@ -1,0 +1,152 @@
+#include "data/corpus_row.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "data/row_layout.h"
+
+namespace predgen::data {
+namespace {
+
+/// A field that a corpus may lack or leave null.
+template <typename T>
+T field_or(const Json& row, const char* key, T fallback) {
+  if (!row.contains(key) || row.at(key).is_null()) return fallback;
+  try {
+    return row.at(key).get<T>();
+  } catch (const nlohmann::json::exception&) {
+    throw UserError("\"{}\" has the wrong type", key);
+  }
+}
+
+/// A text, or the texts of a list of parts; nullopt: none, or something beside them.
+std::optional<std::string> text_of(const Json& content) {
+  if (content.is_string()) return content.get<std::string>();
+  if (!content.is_array() || content.empty()) return std::nullopt;
+  std::string text;
+  for (const Json& part : content) {
+    if (part.is_string()) {
+      text += part.get<std::string>();
+      continue;
+    }
+    const Json type = part.is_object() ? part.value("type", Json("text")) : Json();
+    if (type != "text" && type != "input_text" && type != "output_text") return std::nullopt;
+    const Json words = part.value("text", Json());
+    if (!words.is_string()) return std::nullopt;
+    text += words.get<std::string>();
+  }
+  return text;
+}
+
+bool has_calls(const Json& message) {
+  return (message.contains("tool_calls") && !message.at("tool_calls").empty()) ||
+         (message.contains("function_call") && !message.at("function_call").empty());
+}
+
+/// The first fault of a row is the one that counts.
+void note(CorpusConversation& conversation, Drop fault) {
+  if (!conversation.fault) conversation.fault = fault;
+}
+
+void add_message(const Json& message, const char* list, CorpusConversation& conversation) {
+  if (!message.is_object()) throw UserError("a message of \"{}\" is no object", list);
+  const char* role_key = key_of(message, kRoleKeys);
+  const char* text_key = key_of(message, kTextKeys);
+  const Json role = role_key != nullptr ? message.at(role_key) : Json();
+  if (!role.is_string()) return note(conversation, Drop::kNoText);
+  const std::string name = role_named(role.get<std::string>());
+  if (is_tool_role(name) || has_calls(message)) return note(conversation, Drop::kToolCalls);
+  if (name != "system" && name != "user" && name != "assistant") {
+    return note(conversation, Drop::kUnknownRole);
+  }
+  const auto text = text_key != nullptr ? text_of(message.at(text_key)) : std::nullopt;
+  if (!text) return note(conversation, Drop::kNoText);
+  conversation.messages.push_back({name, *text});
+}
+
+void add_list(const Json& row, const char* key, CorpusConversation& conversation) {
+  const Json& list = row.at(key);
+  if (list.is_string()) {
+    throw UserError("\"{}\" is a text, not a list of messages (JSON in JSON: parse it first)", key);
+  }
+  if (!list.is_array()) throw UserError("\"{}\" is no list", key);
+  for (const Json& message : list) add_message(message, key, conversation);
+}
+
+/// A question or an answer: a text, or a list of messages.
+void add_side(const Json& row, const char* key, const char* role,
+              CorpusConversation& conversation) {
+  if (row.at(key).is_array()) return add_list(row, key, conversation);
+  conversation.messages.push_back({role, field_or<std::string>(row, key, "")});
+}
+
+void add_pair(const Json& row, const char* question, CorpusConversation& conversation) {
+  if (const char* key = key_of(row, kPreferenceKeys)) {
+    throw UserError("\"{}\" is one of two answers: name the one to learn \"completion\"", key);
+  }
+  add_side(row, question, "user", conversation);
+  const char* context = key_of(row, kContextKeys);
+  const bool has_context = question == std::string_view("instruction") && context != nullptr;
+  if (has_context && row.at(question).is_string()) {
+    std::string& text = conversation.messages.back().content;
+    text = joined(text, "\n\n", field_or<std::string>(row, context, ""));
+  }
+  if (const char* answer = key_of(row, kAnswerKeys)) {
+    add_side(row, answer, "assistant", conversation);
+  }
+}
+
+/// Of an empty conversation.
+bool is_empty_row(const Json& row) {
+  return row.empty() || std::ranges::any_of(kMessageLists, [&](const char* list) {
+           return row.contains(list);  // null
+         });
+}
+
+void add_messages(const Json& row, CorpusConversation& conversation) {
+  if (const char* list = key_of(row, kMessageLists)) {
+    add_list(row, list, conversation);
+  } else if (const char* question = key_of(row, kQuestionKeys)) {
+    add_pair(row, question, conversation);
+  } else if (!is_empty_row(row)) {
+    throw UserError(kNoMessages);
+  }
+  std::vector<Message>& messages = conversation.messages;
+  const char* system = key_of(row, kSystemKeys);
+  if (system == nullptr || (!messages.empty() && messages.front().role == "system")) return;
+  const auto text = field_or<std::string>(row, system, "");
+  if (!is_blank(text)) messages.insert(messages.begin(), Message{"system", text});
+}
+
+/// Empty if the row has none.
+std::string id_of(const Json& row) {
+  const char* key = key_of(row, std::array{"conversation_id", "id"});
+  if (key == nullptr) return "";
+  const Json& id = row.at(key);
+  return id.is_number_integer() ? id.dump() : field_or<std::string>(row, key, "");
+}
+
+}  // namespace
+
+const char* prompt_key(const Json& row) {
+  const char* key = key_of(row, kQuestionKeys);
+  return key != nullptr ? key : kQuestionKeys.front();
+}
+
+CorpusConversation parse_conversation(const Json& row) {
+  if (!row.is_object()) throw UserError("not a JSON object");
+  CorpusConversation conversation;
+  conversation.id = id_of(row);
+  conversation.model = field_or<std::string>(row, "model", "");
+  conversation.language = field_or<std::string>(row, "language", "");
+  conversation.redacted = field_or<bool>(row, "redacted", false);
+  add_messages(row, conversation);
+  for (const Json& moderation : field_or<Json>(row, "openai_moderation", Json::array())) {
+    if (!moderation.is_object()) throw UserError("\"openai_moderation\" has the wrong type");
+    conversation.flagged |= field_or<bool>(moderation, "flagged", false);
+  }
+  return conversation;
+}
+
+}  // namespace predgen::data
