@@ -5,6 +5,7 @@
 #include "cli/data_command.h"
 #include "data/dataset_builder.h"
 #include "model/checkpoint/checkpoint.h"
+#include "train/train_config.h"
 
 namespace predgen::cli {
 namespace {
@@ -14,10 +15,19 @@ struct BuildOptions {
   bool json = false, skip_bad_rows = false;
 };
 
-void run_build(const BuildOptions& options, const std::stop_token& stop) {
-  ConfigReader reader = ConfigReader::load(options.config.file, options.config.overrides);
+/// From a file of configs/data, or the part `build` of a training's.
+data::BuildConfig read_build_config(const ConfigOptions& options) {
+  ConfigReader reader = ConfigReader::load(options.file, options.overrides);
+  if (reader.has("build")) {
+    return train::TrainConfig::load(options.file, options.overrides).build.value();
+  }
   data::BuildConfig config = data::BuildConfig::read(reader);
   reader.finish();
+  return config;
+}
+
+void run_build(const BuildOptions& options, const std::stop_token& stop) {
+  data::BuildConfig config = read_build_config(options.config);
   config.skip_bad_rows |= options.skip_bad_rows;
   const auto tokenizer =
       load_tokenizer(open_checkpoint(config.tokenizer)->read_tokenizer(config.chat_template));
@@ -45,7 +55,7 @@ void add_data_build(CLI::App& data, const std::stop_token& stop) {
       data.add_subcommand("build", "Chats or prompts (Parquet, JSONL) to training examples (HDF5)");
   options->config.add_to(*command);
   command->add_flag("--skip-bad-rows", options->skip_bad_rows,
-                    "skip and count malformed rows instead of stopping at the first");
+                    "skip and count rows that cannot be read instead of stopping at the first");
   command->add_flag("--json", options->json, "one JSON document on stdout");
   command->footer(
       "Examples:\n  predgen data build --config configs/data/quickstart.yaml seed=1 "

@@ -91,9 +91,9 @@ void print_report(const Json& report) {
   }
   std::printf(
       "weights: %ld tensors read back, %ld of them merged; largest difference from "
-      "W + scaling B A %.3g, at most %.2f of what rounding allows\n",
+      "W + scaling B A %.3g: right, %.0f %% of what rounding may change\n",
       weights["num_tensors"].get<long>(), weights["num_merged"].get<long>(),
-      weights["max_difference"].get<double>(), weights["worst_rounding"].get<double>());
+      weights["max_difference"].get<double>(), 100 * weights["worst_rounding"].get<double>());
   const Json& logits = report["logits"];
   if (logits.is_null()) {
     std::printf("logits: not compared; --check logits does\n");

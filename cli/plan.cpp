@@ -98,7 +98,7 @@ void run_plan(const PlanOptions& options) {
   if (train.num_recomputed == train::kAutoLayers) {
     train.num_recomputed =
         train::layers_to_recompute(model, train, plan_case, train::usable(*memory));
-    std::printf("recompute: auto runs %ld of %ld layers again\n",
+    std::printf("recompute: auto runs %ld of %ld layers twice\n",
                 static_cast<long>(train.num_recomputed), static_cast<long>(model.num_layers));
   }
   const train::MemoryPlan plan(model, train, plan_case);

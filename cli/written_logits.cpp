@@ -23,6 +23,7 @@ Json check_logits(const MergedWeights& merged, const ModelWeights& stored, const
         difference.max, bound);
   }
   return {{"max_logit_difference", difference.max},
+          {"allowed_logit_difference", bound},
           {"mean_logit_difference", difference.mean},
           {"num_positions", difference.num_positions},
           {"num_same_top_token", difference.num_same_top}};
@@ -30,9 +31,10 @@ Json check_logits(const MergedWeights& merged, const ModelWeights& stored, const
 
 void print_logits(const Json& logits, const char* origin) {
   std::printf(
-      "logits: in float32 against %s: max difference %.3g, mean %.3g, same top token at %ld of %ld "
-      "positions\n",
+      "logits: right, in float32 against %s: max difference %.3g of %.3g allowed, mean %.3g, same "
+      "top token at %ld of %ld positions\n",
       origin, logits["max_logit_difference"].get<double>(),
+      logits["allowed_logit_difference"].get<double>(),
       logits["mean_logit_difference"].get<double>(), logits["num_same_top_token"].get<long>(),
       logits["num_positions"].get<long>());
 }

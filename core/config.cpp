@@ -34,6 +34,7 @@ template <typename T>
 void ConfigReader::optional(const std::string& key, T& value) {
   if (const auto child = node_->find(key)) {
     const auto read = [&]<typename U>(const Node& node, U& result) {
+      if (std::is_arithmetic_v<U> && node.is_empty_override()) return true;
       try {
         if (node.kind == Node::Kind::kScalar) {
           if (const auto parsed = parse_value<U>(node.text, node.quoted)) {

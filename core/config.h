@@ -21,7 +21,8 @@ namespace predgen {
 ///   reader.finish();
 class ConfigReader {
  public:
-  /// Overrides are key.sub=value, split at the first '='; they may add keys.
+  /// Overrides are key.sub=value, split at the first '='; they may add keys. key=null takes one out
+  /// of the file: its default counts. For numbers, so does key= .
   static ConfigReader load(const std::filesystem::path& file,
                            const std::vector<std::string>& overrides = {});
   static ConfigReader parse(const std::string& yaml, const std::string& name,

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 
 #include "core/config_value.h"
 #include "core/error.h"
@@ -15,7 +14,6 @@
 namespace predgen {
 namespace {
 
-constexpr int kOverrideLine = std::numeric_limits<int>::max();
 constexpr int kMaxDepth = 64;  // an anchor may contain its own alias
 
 }  // namespace
@@ -123,6 +121,9 @@ std::shared_ptr<ConfigReader::Node> ConfigReader::Document::parse_override(
       return nullptr;
     }
     for (const Problem& problem : inner.problems) problems.push_back({kOverrideLine, problem.text});
+  } else if (value == "null") {
+    node->is_unset = true;
+    node->key = key;
   } else {  // verbatim, so that "name=a: b # c" needs no quotes
     node->kind = Node::Kind::kScalar;
     node->text = value;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,10 +18,12 @@ namespace predgen {
 
 // ConfigReader's internals: a file as a tree of nodes with their locations.
 
+inline constexpr int kOverrideLine = std::numeric_limits<int>::max();
+
 /// State shared by all readers of one file.
 struct ConfigReader::Document {
   struct Problem {
-    int line;  // overrides sort last
+    int line;  // of an override kOverrideLine, which sorts last
     std::string text;
   };
   std::string file;
@@ -55,6 +58,7 @@ struct ConfigReader::Node {
   int line = 0;
   std::string text;  // of a scalar
   bool quoted = false;
+  bool is_unset = false;  // by the override key=null: as if the file did not have it
   std::vector<std::pair<std::string, Child>> entries;  // of a mapping
   std::vector<Child> items;                            // of a list
 
@@ -65,7 +69,7 @@ struct ConfigReader::Node {
 
   Child find(const std::string& name) const {
     for (const auto& [entry, child] : entries) {
-      if (entry == name) return child;
+      if (entry == name) return child->is_unset ? nullptr : child;
     }
     return nullptr;
   }
@@ -84,6 +88,10 @@ struct ConfigReader::Node {
   }
   std::string child_key(const std::string& name) const {
     return key.empty() ? name : key + "." + name;
+  }
+  /// Whether it is what "key=" on the command line gives.
+  bool is_empty_override() const {
+    return kind == Kind::kScalar && text.empty() && !quoted && line == kOverrideLine;
   }
   /// For messages: "a list", "7".
   std::string described() const;

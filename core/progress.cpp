@@ -86,8 +86,10 @@ void Progress::draw(bool last) {
   } else {
     line += fmt::format("{} {}", done_, unit_);
   }
-  line += rate >= 1 || rate == 0 ? fmt::format(", {:.1f} {}/s", rate, unit_)
-                                 : fmt::format(", {:.1f} s each", 1 / rate);
+  if (rate > 0) {
+    line += rate >= 1 ? fmt::format(", {:.1f} {}/s", rate, unit_)
+                      : fmt::format(", {:.1f} s each", 1 / rate);
+  }
   if (last || rate == 0 || total_ <= 0) {
     line += fmt::format(", {} elapsed", format_duration(elapsed));
   } else {

@@ -25,7 +25,11 @@ bool is_longer(const std::string& key, const std::string& saved, const std::stri
 std::string differences(const RunIdentity& saved, const RunIdentity& current) {
   const auto value = [](const RunIdentity& identity, const std::string& key) {
     const auto found = identity.find(key);
-    return found == identity.end() ? std::string("not set") : found->second;
+    const bool is_length = key == "max_steps" || key == "epochs";  // one of them is 0
+    if (found == identity.end() || (is_length && found->second == "0")) {
+      return std::string("not set");
+    }
+    return found->second;
   };
   RunIdentity keys = saved;
   keys.insert(current.begin(), current.end());

@@ -9,6 +9,8 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/staged_folder.h"
+#include "data/dataset_builder.h"
+#include "data/drop_report.h"
 #include "model/checkpoint/load_model.h"
 #include "model/device_memory.h"
 #include "text/tokenizer.h"
@@ -51,6 +53,24 @@ std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
   return std::make_unique<Transformer>(config.model_config(), [&](const std::string& name) {
     return stored->tensor(name).to(options, /*non_blocking=*/false, /*copy=*/true);
   });
+}
+
+/// Rank 0 makes it, or finds that it is there; the others wait.
+void make_dataset(const data::BuildConfig& build, Communicator& communicator,
+                  const std::stop_token& stop) {
+  if (communicator.is_main()) {
+    const std::unique_ptr<Tokenizer> tokenizer =
+        load_tokenizer(open_checkpoint(build.tokenizer)->read_tokenizer(build.chat_template));
+    const data::BuildResult result = data::build_dataset(build, *tokenizer, stop);
+    const Json& counters = result.manifest.at("counters");
+    spdlog::info("{}: {} examples of {} rows{}", build.output.string(),
+                 counters.at("records").dump(), counters.at("rows_read").dump(),
+                 result.already_complete ? ", made before" : "");
+    for (const std::string& line : data::drop_lines(counters, build.examples_per_conversation)) {
+      spdlog::info("{}", line);
+    }
+  }
+  communicator.barrier();
 }
 
 /// The most tokens of each record's row; UserError if one is too long for the model.
@@ -146,11 +166,13 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   PlanCase plan_case = case_of(parse_device(config.device), communicator.world_size());
   const int64_t memory = memory_of_rank(parse_device(config.device), communicator);
   if (config.threads > 0) at::set_num_threads(static_cast<int>(config.threads));
+  if (config.build) make_dataset(*config.build, communicator, stop);
   const std::unique_ptr<data::DatasetReader> dataset = data::open_datasets(config.datasets());
   std::unique_ptr<data::DatasetReader> held_out;
   if (!config.held_out.empty()) held_out = data::open_dataset(config.held_out);
   std::unique_ptr<data::DatasetReader> watched;
-  if (!config.watch.dataset.empty()) watched = data::open_dataset(config.watch.dataset);
+  if (config.watch.every > 0 && !config.watch.dataset.empty())
+    watched = data::open_dataset(config.watch.dataset);
   TokenIds& stop_tokens = config.objective.consistency.stop_tokens;
   const bool needs_stop_tokens = config.objective.is_consistency() && stop_tokens.empty();
   std::unique_ptr<const Checkpoint> texts;  // source of the tokenizer

@@ -1,5 +1,6 @@
 #include "train/train_config.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/config.h"
@@ -230,6 +231,30 @@ void read_all(ConfigReader& reader, TrainConfig& config) {
   read_watch(reader.section("watch"), config, config.watch);
 }
 
+/// How the dataset is made. It is not among the values that identify a run: the dataset is.
+void read_build(ConfigReader section, ConfigReader& reader, TrainConfig& config) {
+  data::BuildConfig& build = config.build.emplace();
+  build.tokenizer = config.tokenizer;
+  build.chat_template = config.chat_template;
+  build.output = config.dataset;
+  build.read_examples(section);
+  if (config.tokenizer.empty()) reader.problem("build", "needs `tokenizer`");
+}
+
+/// An override of max_steps or epochs replaces the other one of the file.
+std::vector<std::string> with_one_length(std::vector<std::string> overrides) {
+  const auto sets = [&](const std::string& key) {
+    return std::ranges::any_of(overrides, [&](const std::string& text) {
+      return text.starts_with(key + "=") && text != key + "=" && text != key + "=0" &&
+             text != key + "=null";
+    });
+  };
+  const bool sets_steps = sets("max_steps"), sets_epochs = sets("epochs");
+  if (sets_steps && !sets_epochs) overrides.emplace_back("epochs=null");
+  if (sets_epochs && !sets_steps) overrides.emplace_back("max_steps=null");
+  return overrides;
+}
+
 /// A reader that has read an empty file with these defaults.
 ConfigReader read_back(TrainConfig config) {
   ConfigReader reader = ConfigReader::parse("{}", "the configuration");
@@ -254,8 +279,9 @@ constexpr const char* kMayChange[] = {"tokenizer",        "chat_template",  "dat
 TrainConfig TrainConfig::load(const std::filesystem::path& file,
                               const std::vector<std::string>& overrides) {
   TrainConfig config;
-  ConfigReader reader = ConfigReader::load(file, overrides);
+  ConfigReader reader = ConfigReader::load(file, with_one_length(overrides));
   read_all(reader, config);
+  if (reader.has("build")) read_build(reader.section("build"), reader, config);
   reader.finish();
   return config;
 }

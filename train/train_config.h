@@ -2,9 +2,11 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "data/build_config.h"
 #include "model/model_config.h"
 #include "model/weights/lora.h"
 #include "train/base/base_config.h"
@@ -44,6 +46,7 @@ struct TrainConfig {
   ObjectiveConfig objective;
 
   std::filesystem::path dataset, held_out;    // held_out may be empty
+  std::optional<data::BuildConfig> build;     // how this run makes `dataset`; none: it is there
   std::vector<std::filesystem::path> replay;  // datasets mixed in against forgetting
   int64_t held_out_records = 0;               // only the first ones; 0: all
   int64_t batch_size = 8;                     // records per micro-batch

@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 
 #include "core/clock.h"
@@ -62,9 +63,18 @@ void Trainer::run() {
   const double seconds_before = state_.seconds;
   const SystemClock clock(stop_);
   double logged_at = 0.0, tokens_since = 0.0;
+  std::atomic<int64_t> under_way = state_.step + 1;
+  const std::stop_callback says_so(stop_, [&] {
+    if (!is_main) return;
+    spdlog::info(
+        "stopping: step {} is finished and a checkpoint written first; Ctrl-C ends at once, "
+        "without them",
+        under_way.load());
+  });
   std::optional<Progress> progress;
   if (is_main) progress.emplace("train", "steps", total).update(state_.step);
   while (state_.step < total) {
+    under_way = state_.step + 1;
     const TrainStep::Result result = step.run(state_);
     state_.seconds = seconds_before + clock.now().count();
     tokens_since += result.num_tokens;
@@ -161,11 +171,10 @@ void Trainer::report_watch() const {
   const Scalars scalars = parts_.watch->run(state_.step);
   if (!parts_.communicator.is_main()) return;
   spdlog::info(
-      "step {}: watch: {:.2f} tokens a pass, {:.0f} % of the answers repeat themselves, {:.0f} % "
-      "of "
-      "their text as at the start",
-      state_.step, scalars.at("watch/tokens_per_pass"), 100 * scalars.at("watch/repetition"),
-      100 * scalars.at("watch/start_agreement"));
+      "step {}: answers to the watched prompts: {:.0f} % of their text is as before training, "
+      "{:.0f} % of them repeat themselves, {:.2f} tokens in each pass of Jacobi decoding",
+      state_.step, 100 * scalars.at("watch/start_agreement"), 100 * scalars.at("watch/repetition"),
+      scalars.at("watch/tokens_per_pass"));
   reports_.scalars(state_.step, scalars);
   reports_.milestone();
 }

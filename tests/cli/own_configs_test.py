@@ -63,8 +63,40 @@ def check_own_chats(scratch):
     error = failure(*train, "objective={kind: autoregressive}", f"dataset={scratch / 'run' / 'dataset'}",
                     f"output={scratch / 'ar'}")
     check("prompts without an answer" in error, f"an objective that needs answers: {error}")
-    command(*train, "epochs=0", "max_steps=2", "watch.max_new_tokens=8")
+    command(*train, "max_steps=2", "watch.max_new_tokens=8")
     check((scratch / "run" / "cllm" / "final" / "adapter_config.json").is_file(), "an adapter is trained")
+
+
+def check_answers(scratch):
+    """One configuration makes the examples of whole chats, with their own system messages, and learns them."""
+    file = scratch / "answers.jsonl"
+    rows = [{"messages": [{"role": "system", "content": f"{WORDS[i % 2]}, kindly."},
+                          {"role": "user", "content": f"{WORDS[i % 3]} {i}?"},
+                          {"role": "assistant", "content": f"{WORDS[(i + 1) % 3]} at {i}."}]} for i in range(28)]
+    rows += [{"prompt": "please book a table", "completion": "for two people"}, {"messages": [
+        {"role": "user", "content": "the weather"}, {"role": "assistant", "content": None, "tool_calls": [{}]}]}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    os.environ["PREDGEN_CHATS"] = str(file)
+    config = CONFIGS / "train" / "own_answers.yaml"
+    counters = json.loads(command("data", "build", "--config", config, "--json").stdout)["counters"]
+    check(counters["records"] == 26 and counters["held_out_records"] == 3 and
+          counters["dropped"]["tool_calls"] == 1, f"a tenth of the 29 usable chats is held out: {counters}")
+    dataset, model = scratch / "run" / "answers_data", os.environ["PREDGEN_MODEL"]
+    shown = json.loads(command("data", "show", dataset, "--tokenizer", model, "--json", "-n", "1").stdout)["rows"][0]
+    check("kindly" in "".join(shown["pieces"]), f"the row's own system message: {shown['pieces']}")
+    lost = command("data", "build", "--config", config, "build.system_prompt=none", f"dataset={scratch / 'none'}")
+    check("28 of 30 rows have a system message of their own" in lost.stderr and "system_prompt=row" in lost.stderr,
+          f"a loss is said: {lost.stderr}")
+
+    train = ["train", "--config", config, "device=cpu", "threads=1", "watch.max_new_tokens=8"]
+    result = command(*train, "max_steps=2")
+    check("held-out" in result.stderr and "made before" in result.stderr, f"the loss on held-out chats: {result.stderr}")
+    check((scratch / "run" / "answers" / "final" / "adapter_config.json").is_file(), "an adapter is trained")
+    error = failure(*train, "--resume", "auto")
+    check("max_steps: 2 there, not set now" in error, f"what differs, in words: {error}")
+    # Neither held-out chats nor a watch.
+    command(*train, "epochs=null", "max_steps=1", "build.held_out.fraction=0", "held_out=", "watch.every=0",
+            f"dataset={scratch / 'all'}", f"output={scratch / 'all_answers'}", f"watch.dataset={scratch / 'nothing'}")
 
 
 def check_samples(scratch):
@@ -91,6 +123,7 @@ if __name__ == "__main__":
         folder = Path(name)
         os.environ["PREDGEN_MODEL"], os.environ["PREDGEN_RUN"] = str(make_folder(folder)), str(folder / "run")
         check_own_chats(folder)
+        check_answers(folder)
         check_samples(folder)
     print("ok")
     sys.exit(0)

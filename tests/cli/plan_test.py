@@ -64,7 +64,7 @@ device: cpu
         check("Does not fit into 1.00 GiB" in large, large)
         check(large.index("recompute: all") < large.index("batch_size: 4"), "knobs in order")
         auto, _ = planned("--config", config, "recompute=auto", "--memory", "0.1")
-        check("runs 6 of 6 layers again" in auto, auto)
+        check("runs 6 of 6 layers twice" in auto, auto)
 
 
 if __name__ == "__main__":

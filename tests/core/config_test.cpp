@@ -298,6 +298,15 @@ TEST(Config, OverridesMayAddSectionsAndTheLastOneWins) {
   EXPECT_EQ(read("seed: 1", {"lora={rank: 9}"}).rank, 9);
 }
 
+TEST(Config, AnOverrideOfNullTakesAKeyOut) {
+  EXPECT_EQ(read("seed: 7\nrate: 0.5\nname: x", {"seed=null", "rate="}).seed, Example().seed);
+  EXPECT_EQ(read("seed: 7\nrate: 0.5\nname: x", {"seed=null", "rate="}).rate, 0.1);
+  EXPECT_EQ(read("name: x", {"name="}).name, "");
+  EXPECT_EQ(read("lora: {rank: 3}", {"lora.rank=null"}).rank, 8);
+  EXPECT_EQ(read("targets: [a]", {"targets=null"}).targets, Example().targets);
+  EXPECT_THAT(error_of("seed: 1", {"sede=null"}), HasSubstr("unknown key \"sede\""));
+}
+
 TEST(Config, BadOverrides) {
   EXPECT_THAT(error_of("seed: 1", {"seed"}), HasSubstr("override \"seed\": write it as key=value"));
   EXPECT_THAT(error_of("seed: 1", {"=3"}), HasSubstr("write it as key=value"));

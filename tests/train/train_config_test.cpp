@@ -40,7 +40,8 @@ TEST(TrainConfig, PresetsCanBeOverridden) {
 TEST(TrainConfig, NamesWhatIsWrong) {
   EXPECT_EQ(problems(kGood), "");
   EXPECT_THAT(problems(kGood, {"learnig_rate=1"}), testing::HasSubstr("learning_rate"));
-  EXPECT_THAT(problems(kGood, {"epochs=2"}), testing::HasSubstr("not both"));
+  EXPECT_THAT(problems(kGood + std::string("epochs: 2\n")), testing::HasSubstr("not both"));
+  EXPECT_THAT(problems(kGood, {"epochs=2", "max_steps=3"}), testing::HasSubstr("not both"));
   EXPECT_THAT(problems(kGood, {"warmup_steps=2", "warmup_ratio=0.1"}),
               testing::HasSubstr("warmup_ratio"));
   EXPECT_THAT(problems(kGood, {"initialize=config.json"}), testing::HasSubstr("initialize"));
@@ -50,6 +51,41 @@ TEST(TrainConfig, NamesWhatIsWrong) {
   EXPECT_THAT(problems(kGood, {"outlier_factor=1.5"}), testing::HasSubstr("at least 2"));
   EXPECT_THAT(problems(kGood, {"watch.every=5"}), testing::HasSubstr("the watch needs prompts"));
   EXPECT_EQ(problems(kGood, {"watch.every=5", "held_out=h"}), "");
+}
+
+TEST(TrainConfig, AnOverrideSaysHowLongInPlaceOfTheFile) {
+  const TemporaryFolder folder;
+  write_file(folder / "steps.yaml", kGood);
+  std::string epochs = kGood;
+  epochs.replace(epochs.find("max_steps: 5"), 12, "epochs: 3");
+  write_file(folder / "epochs.yaml", epochs);
+  const auto length = [&](const char* file, const std::vector<std::string>& overrides) {
+    const TrainConfig config = TrainConfig::load(folder / file, overrides);
+    return std::pair(config.max_steps, config.epochs);
+  };
+  EXPECT_EQ(length("epochs.yaml", {"max_steps=2"}), std::pair(int64_t{2}, 0.0));
+  EXPECT_EQ(length("epochs.yaml", {"max_steps=2", "epochs=null"}), std::pair(int64_t{2}, 0.0));
+  EXPECT_EQ(length("epochs.yaml", {"max_steps=2", "epochs="}), std::pair(int64_t{2}, 0.0));
+  EXPECT_EQ(length("epochs.yaml", {"max_steps=2", "epochs=0"}), std::pair(int64_t{2}, 0.0));
+  EXPECT_EQ(length("steps.yaml", {"epochs=0.5"}), std::pair(int64_t{0}, 0.5));
+  EXPECT_EQ(length("steps.yaml", {"epochs=null"}), std::pair(int64_t{5}, 0.0));
+  EXPECT_EQ(length("steps.yaml", {"max_steps=7"}), std::pair(int64_t{7}, 0.0));
+}
+
+TEST(TrainConfig, MayMakeItsDataset) {
+  const TemporaryFolder folder;
+  const std::string yaml = std::string(kGood) + "build: {sources: [chats.jsonl], law: whole}\n";
+  write_file(folder / "train.yaml", yaml);
+  const TrainConfig config = TrainConfig::load(folder / "train.yaml", {"build.seed=3"});
+  ASSERT_TRUE(config.build);
+  EXPECT_EQ(config.build->tokenizer, "base");
+  EXPECT_EQ(config.build->output, "data");
+  EXPECT_EQ(config.build->seed, 3);
+  write_file(folder / "plain.yaml", kGood);
+  EXPECT_FALSE(TrainConfig::load(folder / "plain.yaml", {}).build);
+  EXPECT_EQ(TrainConfig::load(folder / "plain.yaml", {}).identity(), config.identity());
+  EXPECT_THAT(problems(yaml, {"build.laws=whole"}), testing::HasSubstr("\"build.laws\""));
+  EXPECT_THAT(problems(yaml, {"build.output=x"}), testing::HasSubstr("\"build.output\""));
 }
 
 TEST(TrainConfig, MaskTokensAreTheAdapters) {

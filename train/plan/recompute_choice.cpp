@@ -29,8 +29,13 @@ int64_t choose_recomputed(const ModelConfig& model, const TrainConfig& train,
   communicator.all_gather(at::tensor({own}, at::kLong), all);
   const auto most = all.max().item<int64_t>();
   if (communicator.is_main()) {
-    spdlog::info("recompute: auto runs {} of {} layers again, for {} of memory", most,
-                 model.num_layers, to_gib(memory));
+    if (most == 0) {
+      spdlog::info("recompute: auto: the run fits into the {} that are free; no layer is run twice",
+                   to_gib(memory));
+    } else {
+      spdlog::info("recompute: auto runs {} of {} layers twice, to fit into the {} that are free",
+                   most, model.num_layers, to_gib(memory));
+    }
   }
   return most;
 }
