@@ -80,7 +80,8 @@ Conversation::Conversation(const ConversationOptions& options,
     sink_ = make_sink(options, voice_->sample_rate(), stop, played);
   }
   if (tells_ends) {
-    choices.end_readout = find_end_readout(checkpoint_->name(), model->vocab_size());
+    choices.end_readout =
+        find_end_readout(checkpoint_->name(), model->vocab_size(), !options.model.adapter.empty());
   }
   choices.has_voice = voice_ != nullptr;
   SessionConfig config = make_session_config(choices, *engine_);

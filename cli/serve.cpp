@@ -114,14 +114,16 @@ Ears load_ears(const serve::RealtimeConfig& config) {
 }
 
 SessionConfig session_config(const serve::ServeConfig& config, const std::string& model,
-                             bool has_voice, bool tells_ends, Engine& engine, Baton& baton) {
+                             bool has_adapter, bool has_voice, bool tells_ends, Engine& engine,
+                             Baton& baton) {
   const Baton::Hold hold(baton);
   const std::filesystem::path path = std::filesystem::canonical(model);  // it may be a link
   SessionConfig session = make_session_config(
       {.verifier = config.realtime.verifier,
        .top_k = config.realtime.top_k,
        .decoder = config.decoder,
-       .end_readout = tells_ends ? find_end_readout(path, engine.model().vocab_size()) : nullptr,
+       .end_readout =
+           tells_ends ? find_end_readout(path, engine.model().vocab_size(), has_adapter) : nullptr,
        .preset = config.realtime.preset,
        .system_prompt = config.realtime.system_prompt,
        .has_voice = has_voice,
@@ -224,8 +226,9 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
                         .pool_positions = choose_pool(config, *model),
                         .baton = &baton,
                         .has_thread = true});
-  const SessionConfig session = session_config(config, checkpoint->name(), voice != nullptr,
-                                               !ears.name.empty(), engine, baton);
+  const SessionConfig session =
+      session_config(config, checkpoint->name(), !options.model.adapter.empty(), voice != nullptr,
+                     !ears.name.empty(), engine, baton);
   const PassPrices prices = warm_up(engine, baton, session.generator.prices);
   engine.share_fairly(prices.tokens_for(1));
   if (config.realtime.drafts_yield) engine.yield_speculation(prices.tokens_for(1));

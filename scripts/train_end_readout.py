@@ -2,6 +2,7 @@
 """Trains a readout: a small network that detects from a language model's logits whether a request ends here.
 
 usage: train_end_readout.py MODEL.gguf PROMPTS OUTPUT.safetensors [COUNT]
+       train_end_readout.py --bind MODEL READOUT.safetensors    writes into a readout that it is for this model
 
   MODEL.gguf   with ChatML's template, as smollm2 has
   PROMPTS      JSON lines with "text" and "source" (prompts/train.jsonl, docs/data.md)
@@ -20,13 +21,45 @@ import time
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 
 from end_places import hidden_states, load, plain, requests, said, unended
 
 WIDTH, NUM_TOKENS = 128, 1024
 EPOCHS, BATCH, RATE, DECAY = 8, 1024, 2e-3, 1e-2
+READOUT = "ends.safetensors"
 SAMPLES = Path(__file__).resolve().parents[1] / "data" / "samples"
+
+
+def fingerprint(model):
+    """As fingerprint() in model/weights/weights_hash.h, by which predgen knows the model."""
+    files = [model]
+    if model.is_dir():
+        files = sorted(file for file in model.iterdir() if file.suffix == ".safetensors" and file.name != READOUT
+                       or file.name in ("config.json", "adapter_config.json"))
+    found = 14695981039346656037
+    for file in files:
+        size = file.stat().st_size
+        with open(file, "rb") as stream:
+            parts = [f"{size}\n".encode()]
+            for i in range(64):
+                stream.seek(size // 64 * i)
+                parts.append(stream.read(4096))
+        for byte in b"".join(parts):
+            found = (found ^ byte) * 1099511628211 % 2**64
+    return f"{found:016x}"
+
+
+def write(tensors, output, vocab_size, model):
+    save_file(tensors, output, {"format": "predgen-end-readout", "version": "1", "vocab_size": vocab_size,
+                                "model": fingerprint(Path(model))})
+
+
+def bind(model, readout):
+    with safe_open(readout, "pt") as file:
+        vocab_size = file.metadata()["vocab_size"]
+    write(load_file(readout), readout, vocab_size, model)
 
 
 def conversations(count):
@@ -87,11 +120,11 @@ def main(model_file, prompts, output, count=48000):
     network, mean, deviation = fit(states, is_end)
     with torch.no_grad():
         tensors = over_logits(network, mean, deviation, model.lm_head.weight.float(), is_end.float().mean().item())
-    save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, output,
-              {"format": "predgen-end-readout", "version": "1", "vocab_size": str(len(model.lm_head.weight))})
+    write({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, output,
+          str(len(model.lm_head.weight)), model_file)
 
 
 if __name__ == "__main__":
     if len(sys.argv) < 4:
         sys.exit(__doc__)
-    main(*sys.argv[1:])
+    bind(*sys.argv[2:]) if sys.argv[1] == "--bind" else main(*sys.argv[1:])

@@ -4,10 +4,25 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/log.h"
+#include "model/weights/weights_hash.h"
 #include "tensors/safetensors.h"
 
 namespace predgen {
 namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kInFolder = "ends.safetensors";
+
+std::string fingerprint_of(const fs::path& model) {
+  if (!fs::is_directory(model)) return fingerprint({model});
+  std::vector<fs::path> files = weight_files(model);
+  std::erase_if(files, [](const fs::path& file) { return file.filename() == kInFolder; });
+  return fingerprint(files);
+}
+
+}  // namespace
 
 EndReadout::EndReadout(const fs::path& file, int64_t vocab_size) {
   const SafetensorsFile tensors(file);
@@ -24,6 +39,7 @@ EndReadout::EndReadout(const fs::path& file, int64_t vocab_size) {
     throw UserError("{}: made for a model with a vocabulary of {}, not {}", file.string(),
                     says("vocab_size"), vocab_size);
   }
+  if (metadata.contains("model")) model_ = says("model");
   const auto read = [&](const char* name, at::ScalarType dtype, const std::vector<int64_t>& shape) {
     at::Tensor values = tensors.load(name, at::kCPU, dtype);
     if (values.sizes() != shape) {
@@ -51,12 +67,24 @@ double EndReadout::probability(const at::Tensor& logits_V) const {
   return at::sigmoid(at::mv(last_weight_1I_, inner_I) + last_bias_1_).item<double>();
 }
 
-std::shared_ptr<const EndReadout> find_end_readout(const fs::path& model, int64_t vocab_size) {
+std::shared_ptr<const EndReadout> find_end_readout(const fs::path& model, int64_t vocab_size,
+                                                   bool has_adapter) {
   const fs::path file = fs::is_directory(model)
-                            ? model / "ends.safetensors"
+                            ? model / kInFolder
                             : fs::path(model).replace_extension(".ends.safetensors");
   if (!fs::exists(file)) return nullptr;
-  return std::make_shared<const EndReadout>(file, vocab_size);
+  auto readout = std::make_shared<const EndReadout>(file, vocab_size);
+  std::string why;
+  if (has_adapter) {
+    why = "it was trained for the model without an adapter";
+  } else if (readout->model().empty()) {
+    why = "it does not say which model it was trained for (`scripts/train_end_readout.py --bind`)";
+  } else if (fingerprint_of(model) != readout->model()) {
+    why = "it was trained for another model than this one";
+  }
+  if (why.empty()) return readout;
+  spdlog::warn("{}: not used: {}", file.string(), why);
+  return nullptr;
 }
 
 }  // namespace predgen

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/files.h"
+#include "model/weights/weights_hash.h"
 #include "tensors/safetensors.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
@@ -27,10 +28,15 @@ std::map<std::string, at::Tensor> small_readout() {
 class EndReadoutTest : public testing::Test {
  protected:
   void write(const std::map<std::string, at::Tensor>& tensors,
-             const std::string& vocabulary = std::to_string(kVocabulary)) {
-    write_safetensors(
-        file_, tensors,
-        {{"format", "predgen-end-readout"}, {"version", "1"}, {"vocab_size", vocabulary}});
+             const std::string& vocabulary = std::to_string(kVocabulary),
+             const std::string& model = "") {
+    std::map<std::string, std::string> metadata{
+        {"format", "predgen-end-readout"}, {"version", "1"}, {"vocab_size", vocabulary}};
+    if (!model.empty()) metadata["model"] = model;
+    write_safetensors(file_, tensors, metadata);
+  }
+  bool is_found(const std::filesystem::path& model, bool has_adapter = false) const {
+    return find_end_readout(model, kVocabulary, has_adapter) != nullptr;
   }
   void expect_refused(const std::vector<std::string>& parts) {
     expect_user_error([&] { EndReadout(file_, kVocabulary); }, parts);
@@ -49,13 +55,32 @@ TEST_F(EndReadoutTest, IsANetworkOfTwoLayers) {
               1e-6);
 }
 
-TEST_F(EndReadoutTest, LiesBesideItsModel) {
-  EXPECT_EQ(find_end_readout(folder_ / "small.gguf", kVocabulary), nullptr);
-  EXPECT_EQ(find_end_readout(folder_.path(), kVocabulary), nullptr);
+TEST_F(EndReadoutTest, IsOfOneModelWithoutAnAdapter) {
+  const std::filesystem::path model = folder_ / "small.gguf";
+  std::string weights(300'000, 'w');
+  write_file(model, weights);
+  EXPECT_FALSE(is_found(model)) << "there is none";
   write(small_readout());
-  EXPECT_NE(find_end_readout(folder_ / "small.gguf", kVocabulary), nullptr);
-  std::filesystem::rename(file_, folder_ / "ends.safetensors");
-  EXPECT_NE(find_end_readout(folder_.path(), kVocabulary), nullptr);
+  EXPECT_FALSE(is_found(model)) << "of an unknown model";
+  write(small_readout(), std::to_string(kVocabulary), fingerprint({model}));
+  EXPECT_TRUE(is_found(model));
+  EXPECT_FALSE(is_found(model, /*has_adapter=*/true));
+  for (size_t i = 1000; i < weights.size(); i += 5000) weights[i] = 'v';  // an adapter was merged
+  write_file(model, weights);
+  EXPECT_FALSE(is_found(model));
+}
+
+TEST_F(EndReadoutTest, LiesInItsModelsFolder) {
+  EXPECT_FALSE(is_found(folder_.path()));
+  const TemporaryFolder model;
+  write_file(model / "config.json", "{}");
+  write_file(model / "model.safetensors", "weights");
+  const auto weights = weight_files(model.path());
+  write(small_readout(), std::to_string(kVocabulary), fingerprint(weights));
+  std::filesystem::copy_file(file_, model / "ends.safetensors");
+  EXPECT_TRUE(is_found(model.path()));
+  write_file(model / "model.safetensors", "others!");
+  EXPECT_FALSE(is_found(model.path()));
 }
 
 TEST_F(EndReadoutTest, RefusesWhatDoesNotFit) {
