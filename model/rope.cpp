@@ -39,22 +39,26 @@ void refuse_unknown_fields(const ConfigFields& rope) {
                                             "beta_slow",        "original_max_position_embeddings",
                                             "truncate",         "mscale",
                                             "attention_factor", "mscale_all_dim",
-                                            "low_freq_factor",  "high_freq_factor"};
+                                            "low_freq_factor",  "high_freq_factor",
+                                            "finetuned"};  // which transformers ignores, too
   for (const auto& [name, value] : rope.json().items()) {
     if (!kKnown.contains(name)) rope.absent(name.c_str());
   }
   rope.only("partial_rotary_factor", 1.0);
 }
 
-double yarn_attention_factor(const ConfigFields& rope, double factor) {
-  const auto scale = [&](double weight) {
-    return factor <= 1 ? 1.0 : 0.1 * weight * std::log(factor) + 1.0;
-  };
+double yarn_scale(double factor, double weight) {
+  return factor <= 1 ? 1.0 : 0.1 * weight * std::log(factor) + 1.0;
+}
+
+double read_attention_factor(const ConfigFields& rope, double factor) {
   if (rope.has("attention_factor")) return rope.positive("attention_factor");
-  if (rope.has("mscale") && rope.has("mscale_all_dim")) {
-    return scale(rope.positive("mscale")) / scale(rope.positive("mscale_all_dim"));
+  const auto is_set = [&](const char* key) { return rope.has(key) && rope.at(key) != 0; };
+  if (is_set("mscale") && is_set("mscale_all_dim")) {
+    return yarn_scale(factor, rope.positive("mscale")) /
+           yarn_scale(factor, rope.positive("mscale_all_dim"));
   }
-  return scale(1.0);
+  return yarn_attention_factor(factor);
 }
 
 at::Tensor yarn_frequencies(const RopeConfig& rope, int64_t head_dim, const at::Tensor& plain) {
@@ -89,9 +93,11 @@ at::Tensor llama3_frequencies(const RopeConfig& rope, const at::Tensor& plain) {
 
 }  // namespace
 
-RopeConfig RopeConfig::read(const ConfigFields& fields, int64_t max_positions) {
+double yarn_attention_factor(double factor) { return yarn_scale(factor, 1.0); }
+
+RopeConfig RopeConfig::read(const ConfigFields& fields, int64_t max_positions, double usual_theta) {
   RopeConfig config;
-  config.theta = fields.positive("rope_theta", 10000.0);
+  config.theta = fields.positive("rope_theta", usual_theta);
   // If several give a value, transformers 5's choice is used.
   const char* key = fields.has("rope_scaling") ? "rope_scaling" : "rope_parameters";
   if (!fields.has(key)) return config;
@@ -101,12 +107,15 @@ RopeConfig RopeConfig::read(const ConfigFields& fields, int64_t max_positions) {
   config.kind = read_kind(rope);
   config.theta = rope.positive("rope_theta", config.theta);
   if (config.kind == RopeKind::kDefault) return config;
-  config.factor = rope.positive("factor");
-  if (config.factor > kMaxFactor)
-    rope.fail("factor", fmt::format("must be at most {:g}", kMaxFactor));
   config.original_positions =
       fields.size("original_max_position_embeddings",
                   rope.size("original_max_position_embeddings", max_positions));
+  const bool is_derived = config.kind == RopeKind::kYarn && rope.is_null("factor");
+  config.factor = is_derived ? static_cast<double>(max_positions) /
+                                   static_cast<double>(config.original_positions)
+                             : rope.positive("factor");
+  if (config.factor > kMaxFactor)
+    rope.fail("factor", fmt::format("must be at most {:g}", kMaxFactor));
   if (config.kind == RopeKind::kLlama3) {
     config.low_frequency_factor = rope.positive("low_freq_factor");
     config.high_frequency_factor = rope.positive("high_freq_factor");
@@ -118,7 +127,7 @@ RopeConfig RopeConfig::read(const ConfigFields& fields, int64_t max_positions) {
     config.beta_fast = rope.positive("beta_fast", config.beta_fast);
     config.beta_slow = rope.positive("beta_slow", config.beta_slow);
     config.truncate = rope.flag("truncate", true);
-    config.attention_factor = yarn_attention_factor(rope, config.factor);
+    config.attention_factor = read_attention_factor(rope, config.factor);
   }
   return config;
 }

@@ -27,7 +27,8 @@ struct RopeConfig {
 
   /// From rope_theta and rope_scaling (transformers 4) or rope_parameters (5). UserError for a
   /// missing or impossible field, or one that is not supported, by name.
-  static RopeConfig read(const ConfigFields& fields, int64_t max_positions);
+  static RopeConfig read(const ConfigFields& fields, int64_t max_positions,
+                         double usual_theta = 10000.0);
   /// Adds the fields to `json` in transformers 4 spelling.
   void write(Json& json) const;
 
@@ -37,5 +38,8 @@ struct RopeConfig {
   /// Radians per position of each pair of a head, float32 [head_dim / 2].
   at::Tensor inverse_frequencies(int64_t head_dim) const;
 };
+
+/// RopeConfig::attention_factor of YaRN where nothing else is said.
+double yarn_attention_factor(double factor);
 
 }  // namespace predgen

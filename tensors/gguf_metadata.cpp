@@ -138,6 +138,15 @@ const GgufMetadata::Value& GgufMetadata::value(std::string_view key) const {
   return found->second;
 }
 
+std::vector<std::string> GgufMetadata::keys(std::string_view prefix) const {
+  std::vector<std::string> found;
+  for (auto one = values_.lower_bound(prefix); one != values_.end(); ++one) {
+    if (!one->first.starts_with(prefix)) break;
+    found.push_back(one->first);
+  }
+  return found;
+}
+
 uint64_t GgufMetadata::count(std::string_view key) const {
   const auto found = values_.find(key);
   if (found == values_.end()) return 0;

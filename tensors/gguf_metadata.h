@@ -31,6 +31,8 @@ class GgufMetadata {
 
   const std::string& where() const { return where_; }
   bool contains(std::string_view key) const { return values_.contains(key); }
+  /// Those that begin with `prefix`, in order.
+  std::vector<std::string> keys(std::string_view prefix) const;
   /// How many values a list has; 0 if there is none.
   uint64_t count(std::string_view key) const;
 

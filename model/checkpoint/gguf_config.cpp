@@ -12,11 +12,68 @@
 namespace predgen {
 namespace {
 
-/// Keys that none of these architectures has and that would change what a pass computes.
-constexpr const char* kRefused[] = {"expert_count",        "logit_scale",
-                                    "embedding_scale",     "residual_scale",
-                                    "attention.scale",     "attention.max_alibi_bias",
-                                    "attention.clamp_kqv", "attn_logit_softcapping"};
+/// Keys below the architecture's name that are read here.
+constexpr const char* kRead[] = {"embedding_length",
+                                 "feed_forward_length",
+                                 "block_count",
+                                 "context_length",
+                                 "attention.head_count",
+                                 "attention.head_count_kv",
+                                 "attention.key_length",
+                                 "attention.value_length",
+                                 "attention.layer_norm_rms_epsilon",
+                                 "attention.causal",
+                                 "attention.sliding_window",
+                                 "rope.dimension_count",
+                                 "rope.freq_base",
+                                 "rope.scale_linear",
+                                 "rope.scaling.type",
+                                 "rope.scaling.factor",
+                                 "rope.scaling.original_context_length",
+                                 "rope.scaling.yarn_beta_fast",
+                                 "rope.scaling.yarn_beta_slow"};
+constexpr const char* kReadOfGemma3[] = {"attention.sliding_window_pattern", "rope.freq_base_swa",
+                                         "rope.global.freq_base", "rope.local.freq_base",
+                                         "final_logit_softcapping"};
+constexpr const char* kReadOfYarn[] = {"rope.scaling.attn_factor", "rope.scaling.yarn_attn_factor"};
+
+/// Keys that change nothing that is computed here, or belong to parts that are left out.
+constexpr const char* kHarmless[] = {"vocab_size",
+                                     "pooling_type",
+                                     "tensor_data_layout",
+                                     "use_parallel_residual",
+                                     "expert_feed_forward_length",
+                                     "attention.layer_norm_epsilon",
+                                     "rope.scaling.finetuned"};
+constexpr const char* kPartsLeftOut[] = {"vision.", "audio.", "mm.", "mm_", "classifier."};
+
+/// Keys that change nothing with this value.
+constexpr std::pair<const char*, double> kWithout[] = {{"expert_count", 0},
+                                                       {"expert_used_count", 0},
+                                                       {"expert_shared_count", 0},
+                                                       {"leading_dense_block_count", 0},
+                                                       {"nextn_predict_layers", 0},
+                                                       {"logit_scale", 0},
+                                                       {"logit_scale", 1},
+                                                       {"embedding_scale", 0},
+                                                       {"embedding_scale", 1},
+                                                       {"residual_scale", 0},
+                                                       {"residual_scale", 1},
+                                                       {"attention.scale", 0},
+                                                       {"attention.max_alibi_bias", 0},
+                                                       {"attention.clamp_kqv", 0},
+                                                       {"attention.shared_kv_layers", 0},
+                                                       {"attention.sliding_window_pattern", 0},
+                                                       {"attn_logit_softcapping", 0},
+                                                       {"final_logit_softcapping", 0},
+                                                       {"rope.scaling.attn_factor", 1},
+                                                       {"rope.scaling.yarn_attn_factor", 1},
+                                                       {"rope.scaling.yarn_log_multiplier", 0},
+                                                       {"rope.scaling.yarn_ext_factor", 1},
+                                                       {"rope.scaling.yarn_ext_factor", -1}};
+/// Keys that change nothing if they give the heads' size.
+constexpr const char* kHeadSizes[] = {"attention.key_length_swa", "attention.value_length_swa",
+                                      "rope.dimension_count_swa"};
 
 /// Metadata whose keys begin with the architecture's name.
 class Fields {
@@ -34,6 +91,15 @@ class Fields {
   double number(const char* end) const { return metadata_.decimal(key(end)); }
   double number(const char* end, double otherwise) const {
     return has(end) ? number(end) : otherwise;
+  }
+  bool flag(const char* end, bool otherwise) const { return metadata_.get_or(key(end), otherwise); }
+  /// What follows the architecture's name, of every key that has it.
+  std::vector<std::string> ends() const {
+    std::vector<std::string> found;
+    for (const std::string& key : metadata_.keys(name_ + ".")) {
+      found.push_back(key.substr(name_.size() + 1));
+    }
+    return found;
   }
   std::string word(const char* end, std::string otherwise) const {
     return metadata_.get_or(key(end), std::move(otherwise));
@@ -100,26 +166,54 @@ void add_rope(const GgufFile& file, const Fields& fields, int64_t head_dim, Json
     json.update(read_llama3_rope(file, fields, head_dim, theta));
     return;
   }
-  // Older files have a linear scaling without a type.
-  const std::string type =
-      fields.word("rope.scaling.type", fields.has("rope.scale_linear") ? "linear" : "none");
+  // As in llama.cpp: linear without a type, and the older name of the factor second.
+  double factor = fields.number("rope.scaling.factor", 0.0);
+  if (factor == 0.0) factor = fields.number("rope.scale_linear", 0.0);
+  const std::string type = fields.word("rope.scaling.type", factor == 0.0 ? "none" : "linear");
   if (type == "none") return;
   if (type != "linear" && type != "yarn") {
     fields.fail("rope.scaling.type", fmt::format("is \"{}\" (none, linear, yarn)", type));
   }
-  Json scaling{{"rope_type", type}};
-  scaling["factor"] =
-      fields.number(fields.has("rope.scale_linear") ? "rope.scale_linear" : "rope.scaling.factor");
+  if (factor == 0.0) factor = 1.0;
+  Json scaling{{"rope_type", type}, {"factor", factor}};
   if (type == "yarn") {
     scaling["original_max_position_embeddings"] =
-        fields.size("rope.scaling.original_context_length");
+        fields.size("rope.scaling.original_context_length", fields.size("context_length"));
     scaling["beta_fast"] = fields.number("rope.scaling.yarn_beta_fast", 32.0);
     scaling["beta_slow"] = fields.number("rope.scaling.yarn_beta_slow", 1.0);
-    for (const char* key : {"rope.scaling.yarn_ext_factor", "rope.scaling.yarn_log_multiplier"}) {
-      if (fields.has(key)) fields.fail(key, "is not supported");
-    }
+    // llama.cpp multiplies the usual factor by the one key. Converters copy a config.json's whole
+    // factor to the other, which llama.cpp does not read for these architectures.
+    const double usual = yarn_attention_factor(factor);
+    scaling["attention_factor"] = fields.has("rope.scaling.attn_factor")
+                                      ? usual * fields.number("rope.scaling.attn_factor")
+                                      : fields.number("rope.scaling.yarn_attn_factor", usual);
   }
   json["rope_scaling"] = std::move(scaling);
+}
+
+bool is_yarn(const Fields& fields) { return fields.word("rope.scaling.type", "") == "yarn"; }
+
+/// Refuses, by name, what would change the result and is not read.
+void check_keys(const Fields& fields, int64_t head_dim) {
+  if (!fields.flag("attention.causal", true)) {
+    fields.fail("attention.causal", "is false: models that see later tokens are not supported");
+  }
+  const auto is_in = [](const auto& list, std::string_view end) {
+    return std::ranges::find(list, end) != std::end(list);
+  };
+  for (const std::string& end : fields.ends()) {
+    if (is_in(kRead, end) || is_in(kHarmless, end)) continue;
+    if (fields.architecture() == "gemma3" && is_in(kReadOfGemma3, end)) continue;
+    if (is_yarn(fields) && is_in(kReadOfYarn, end)) continue;
+    const auto begins = [&](const char* part) { return end.starts_with(part); };
+    if (std::ranges::any_of(kPartsLeftOut, begins)) continue;
+    if (is_in(kHeadSizes, end) && fields.size(end.c_str()) == head_dim) continue;
+    const auto changes_nothing = [&](const auto& one) {
+      return end == one.first && fields.number(one.first) == one.second;
+    };
+    if (std::ranges::any_of(kWithout, changes_nothing)) continue;
+    fields.fail(end.c_str(), "is not supported, and may change the result");
+  }
 }
 
 void add_gemma3(const Fields& fields, int64_t head_dim, Json& json) {
@@ -128,8 +222,12 @@ void add_gemma3(const Fields& fields, int64_t head_dim, Json& json) {
   json["sliding_window_pattern"] = fields.size("attention.sliding_window_pattern", kGemma3Pattern);
   json["query_pre_attn_scalar"] = gemma3_query_scalar(
       json["num_hidden_layers"], json["hidden_size"], json["num_attention_heads"], head_dim);
-  json["rope_theta"] = fields.number("rope.freq_base", 1e6);
-  json["rope_local_base_freq"] = fields.number("rope.freq_base_swa", 1e4);
+  // Ollama has other names.
+  const auto base = [&](const char* end, const char* other, double otherwise) {
+    return fields.number(end, fields.number(other, otherwise));
+  };
+  json["rope_theta"] = base("rope.freq_base", "rope.global.freq_base", 1e6);
+  json["rope_local_base_freq"] = base("rope.freq_base_swa", "rope.local.freq_base", 1e4);
   const double cap = fields.number("final_logit_softcapping", 0.0);
   if (cap > 0) json["final_logit_softcapping"] = cap;
 }
@@ -154,15 +252,16 @@ Json read_gguf_config(const GgufFile& file) {
   const std::string& where = file.metadata().where();
   const Fields fields(file.metadata());
   const std::string architecture = find_architecture(fields, where);
-  for (const char* key : kRefused) {
-    if (fields.has(key) && fields.number(key) != 0.0) fields.fail(key, "is not supported");
-  }
   const std::string& gguf = fields.architecture();
   const bool is_llama = gguf == "llama", slides = has_window(fields);
   if (slides && !is_llama && gguf != "gemma3") {
     fields.fail("attention.sliding_window", "is not supported");
   }
-  const std::vector<int64_t>& embedding = file.entry("token_embd.weight").shape;
+  // Tied embeddings may be there as the head alone.
+  const bool has_embedding = file.entries().contains("token_embd.weight");
+  const bool has_head = file.entries().contains("output.weight");
+  const std::vector<int64_t>& embedding =
+      file.entry(has_head && !has_embedding ? "output.weight" : "token_embd.weight").shape;
   if (embedding.size() != 2) throw UserError("{}: token_embd.weight is no matrix", where);
 
   Json json{{"architectures", Json::array({architecture})},
@@ -174,7 +273,7 @@ Json read_gguf_config(const GgufFile& file) {
             {"num_attention_heads", fields.size("attention.head_count")},
             {"max_position_embeddings", fields.size("context_length")},
             {"rms_norm_eps", fields.number("attention.layer_norm_rms_epsilon")},
-            {"tie_word_embeddings", !file.entries().contains("output.weight")},
+            {"tie_word_embeddings", !has_head || !has_embedding},
             {"torch_dtype", stored_type(file)}};
   const int64_t heads = json["num_attention_heads"];
   if (heads < 1) fields.fail("attention.head_count", "must be at least 1");
@@ -185,6 +284,7 @@ Json read_gguf_config(const GgufFile& file) {
   if (fields.size("attention.value_length", head_dim) != head_dim) {
     fields.fail("attention.value_length", "must be that of keys");
   }
+  check_keys(fields, head_dim);
   add_rope(file, fields, head_dim, json);
   if (is_llama) {
     // transformers has one flag for all four.

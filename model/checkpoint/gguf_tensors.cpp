@@ -21,8 +21,12 @@ GgufTensors::GgufTensors(std::shared_ptr<const GgufFile> file, const ModelConfig
     : file_(std::move(file)) {
   std::set<std::string> taken;
   for (const WeightSpec& weight : weight_layout(config)) {
-    const std::string gguf = gguf_name(weight.name, config.block);
-    const auto found = file_->entries().find(gguf);
+    std::string gguf = gguf_name(weight.name, config.block);
+    auto found = file_->entries().find(gguf);
+    if (found == file_->entries().end() && weight.name == kEmbeddingName) {
+      gguf = gguf_name(kHeadName, config.block);  // the same, if tied
+      found = file_->entries().find(gguf);
+    }
     if (found == file_->entries().end()) continue;  // ModelWeights names missing ones
     taken.insert(gguf);
     const int64_t head_dim = rows_in_pairs(weight.name, architecture, config.head_dim);

@@ -121,6 +121,7 @@ TokenizerFiles read_gguf_tokenizer(const GgufMetadata& metadata) {
   files.where = metadata.where();
   const bool is_pieces = has_pieces(metadata);
   const GgufVocabulary vocabulary = GgufVocabulary::read(metadata);
+  vocabulary.warn(files.where);
   const GgufEnds ends = vocabulary.read_ends(metadata, is_pieces ? kUsualOfPieces : GgufEnds{});
   Json& config = files.tokenizer_config.fields;
   config = named_tokens(metadata, vocabulary, ends);

@@ -1,9 +1,11 @@
 #include "model/checkpoint/gguf_vocabulary.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/log.h"
 #include "text/utf8.h"
 
 namespace predgen {
@@ -11,6 +13,36 @@ namespace {
 
 constexpr std::string_view kTokens = "tokenizer.ggml.tokens";
 constexpr std::string_view kTypes = "tokenizer.ggml.token_type";
+
+/// Marks of turns in the families' templates; no ordinary word looks so.
+constexpr std::string_view kMarks[] = {
+    "<|im_start|>",      "<|im_end|>",       "<|endoftext|>",   "<|begin_of_text|>",
+    "<|end_of_text|>",   "<|eot_id|>",       "<|eom_id|>",      "<|start_header_id|>",
+    "<|end_header_id|>", "<|python_tag|>",   "<|end|>",         "<|user|>",
+    "<|assistant|>",     "<|system|>",       "<|endofprompt|>", "<start_of_turn>",
+    "<end_of_turn>",     "<start_of_image>", "<end_of_image>",  "<image_soft_token>",
+    "<end_of_utterance>"};
+
+/// Whether a token that a template writes is a mark: <|user|>, <|turn>, <start_of_role>, [INST].
+/// Tags of tools and thoughts, such as <tool_call>, are text.
+bool looks_like_mark(std::string_view token) {
+  const auto is_within = [&](std::string_view begin, std::string_view end) {
+    return token.size() > begin.size() + end.size() && token.starts_with(begin) &&
+           token.ends_with(end);
+  };
+  if (std::ranges::any_of(token, [](char c) { return c == ' ' || c == '\n'; })) return false;
+  if (is_within("<|", ">") || is_within("<", "|>") || is_within("<\uFF5C", "\uFF5C>")) return true;
+  if (is_within("<start_of_", ">") || is_within("<end_of_", ">")) return true;
+  const bool is_upper =
+      std::ranges::all_of(token.substr(1, std::max<size_t>(token.size(), 2) - 2),
+                          [](char c) { return (c >= 'A' && c <= 'Z') || c == '_' || c == '/'; });
+  return is_within("[", "]") && is_upper;
+}
+
+bool is_in_brackets(std::string_view token) {
+  return token.size() > 2 && ((token.front() == '<' && token.back() == '>') ||
+                              (token.front() == '[' && token.back() == ']'));
+}
 
 }  // namespace
 
@@ -47,13 +79,57 @@ GgufVocabulary GgufVocabulary::read(const GgufMetadata& metadata) {
       token = fmt::format("[EMPTY_{}]", id);
       result.types_[id] = Type::kUnused;
     }
-    const auto [other, added] = result.ids_.emplace(token, static_cast<TokenId>(id));
-    if (!added) {
-      throw UserError("{}: {} has {} twice, as {} and {}", where, kTokens, in_quotes(token),
-                      other->second, id);
-    }
   }
+  result.type_marks(metadata);
+  for (size_t id = 0; id < result.size(); ++id) result.add_text(static_cast<TokenId>(id));
   return result;
+}
+
+void GgufVocabulary::add_text(TokenId id) {
+  const std::string text = token(id);
+  const auto [place, is_new] = ids_.emplace(text, id);
+  if (is_new) return;
+  TokenId other = id;
+  if (type(id) == Type::kControl && type(place->second) != Type::kControl) {
+    std::swap(place->second, other);
+  }
+  const auto index = static_cast<size_t>(other);
+  tokens_[index] = fmt::format("[REPEATED_{}]", other);
+  types_[index] = Type::kUnused;
+  repeated_.emplace_back(other, text);
+  ids_.emplace(tokens_[index], other);
+}
+
+void GgufVocabulary::type_marks(const GgufMetadata& metadata) {
+  const auto written = metadata.get_or("tokenizer.chat_template", std::string());
+  std::vector<TokenId> ends;
+  for (const char* name : {"bos", "eos", "eot", "eom"}) {
+    const auto id = named(metadata, fmt::format("tokenizer.ggml.{}_token_id", name));
+    if (id) ends.push_back(*id);
+  }
+  for (size_t i = 0; i < size(); ++i) {
+    const auto id = static_cast<TokenId>(i);
+    const std::string& text = tokens_[i];
+    if (types_[i] != Type::kNormal && types_[i] != Type::kUserDefined) continue;
+    const bool is_mark = std::ranges::find(kMarks, text) != std::end(kMarks) ||
+                         (std::ranges::find(ends, id) != ends.end() && is_in_brackets(text)) ||
+                         (looks_like_mark(text) && written.find(text) != std::string::npos);
+    if (!is_mark) continue;
+    types_[i] = Type::kControl;
+    retyped_.push_back(id);
+  }
+}
+
+void GgufVocabulary::warn(const std::string& where) const {
+  if (!retyped_.empty()) {
+    spdlog::warn("{}: {} marks of turns are typed as words, {} first: taken as control tokens",
+                 where, retyped_.size(), in_quotes(token(retyped_.front())));
+  }
+  if (!repeated_.empty()) {
+    const auto& [id, text] = repeated_.front();
+    spdlog::warn("{}: {} tokens are there twice, {} first: text becomes {}, not {}", where,
+                 repeated_.size(), in_quotes(text), ids_.find(text)->second, id);
+  }
 }
 
 std::optional<TokenId> GgufVocabulary::find(std::string_view token) const {

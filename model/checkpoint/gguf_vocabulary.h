@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tensors/gguf_metadata.h"
@@ -23,8 +24,11 @@ class GgufVocabulary {
   /// As GGUF and sentencepiece number them.
   enum class Type { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
 
-  /// Checks that every token is well-formed, unique and of a known type; an empty one is unused and
-  /// gets a name. Without types all are normal. UserError names the file, the key and the token.
+  /// Checks that every token is well-formed and of a known type. An empty one is unused and gets a
+  /// name, and so does a token that is there twice: the first means the text, or else the control
+  /// token among them. Marks of turns are control tokens, whatever type the file gives them: those
+  /// of known families, those that end an answer, and those that the chat template writes. Without
+  /// types all are normal. UserError names the file, the key and the token.
   static GgufVocabulary read(const GgufMetadata& metadata);
 
   size_t size() const { return tokens_.size(); }
@@ -32,6 +36,8 @@ class GgufVocabulary {
   const std::string& token(TokenId id) const { return tokens_[static_cast<size_t>(id)]; }
   Type type(TokenId id) const { return types_[static_cast<size_t>(id)]; }
   bool has_types() const { return has_types_; }
+  /// Logs what read() took otherwise than the file has it.
+  void warn(const std::string& where) const;
   std::optional<TokenId> find(std::string_view token) const;
   const StringMap<TokenId>& ids() const { return ids_; }
 
@@ -46,10 +52,15 @@ class GgufVocabulary {
   bool is_special(TokenId id) const { return !has_types_ || type(id) != Type::kNormal; }
 
  private:
+  void add_text(TokenId id);
+  void type_marks(const GgufMetadata& metadata);
+
   std::vector<std::string> tokens_;
   std::vector<Type> types_;
   StringMap<TokenId> ids_;
   bool has_types_ = false;
+  std::vector<TokenId> retyped_;                           // marks of turns
+  std::vector<std::pair<TokenId, std::string>> repeated_;  // that got a name, and what they were
 };
 
 /// `text` in quotation marks, on one line, whatever bytes it has.

@@ -1,6 +1,7 @@
 #include "model/checkpoint/save_gguf.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 #include "model/checkpoint/gguf_names.h"
@@ -116,6 +117,12 @@ class Writer {
         add_size("rope.scaling.original_context_length", rope.original_positions);
         add_number("rope.scaling.yarn_beta_fast", rope.beta_fast);
         add_number("rope.scaling.yarn_beta_slow", rope.beta_slow);
+        if (const double own = rope.attention_factor / yarn_attention_factor(rope.factor);
+            std::abs(own - 1.0) > 1e-6) {
+          add_number("rope.scaling.attn_factor", own);                         // for llama.cpp
+          add_number("rope.scaling.yarn_attn_factor", rope.attention_factor);  // as converters do
+        }
+        if (!rope.truncate) refuse(config_, "rope_scaling with \"truncate\": false");
         return;
       case RopeKind::kDynamic:
       case RopeKind::kNone:

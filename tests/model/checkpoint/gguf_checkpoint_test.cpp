@@ -63,7 +63,14 @@ TEST_F(GgufCheckpointTest, RefusesWhatWouldChangeTheResult) {
   expect_refused(small_llama("mamba"), {"\"mamba\"", "llama", "gemma3"});
   expect_refused(small_llama().add("llama.expert_count", 8u), {"llama.expert_count"});
   expect_refused(small_llama().add("llama.rope.scaling.type", "longrope"), {"longrope", "yarn"});
-  expect_refused(small_llama().add("llama.rope.scaling.type", "yarn"), {"rope.scaling", "missing"});
+  expect_refused(small_llama().add("llama.attention.causal", false), {"llama.attention.causal"});
+  expect_refused(small_llama().add("llama.rope.scaling.attn_factor", 3.0f),
+                 {"scaling.attn_factor"});
+  expect_refused(small_llama().add("llama.rope.scaling.yarn_ext_factor", 0.5f),
+                 {"yarn_ext_factor"});
+  expect_refused(small_llama().add("llama.attention.key_length_swa", 8u), {"key_length_swa"});
+  expect_refused(small_llama().add("llama.final_logit_softcapping", 30.0f), {"softcapping"});
+  expect_refused(small_llama().add("llama.never_heard_of", "x"), {"llama.never_heard_of"});
   expect_refused(small_llama().add("llama.rope.dimension_count", 2u), {"rope.dimension_count"});
   expect_refused(small_llama().add("llama.attention.value_length", 2u), {"value_length"});
   expect_refused(small_llama().add("llama.attention.head_count_kv", "two"), {"head_count_kv"});
@@ -74,6 +81,34 @@ TEST_F(GgufCheckpointTest, RefusesWhatWouldChangeTheResult) {
   GgufWriter bare;
   bare.add("general.architecture", "llama");
   expect_refused(bare, {"llama.embedding_length", "missing"});
+}
+
+TEST_F(GgufCheckpointTest, TakesWhatChangesNothing) {
+  GgufWriter writer = small_llama();
+  writer.add("llama.expert_count", 0u).add("llama.logit_scale", 1.0f).add("llama.vocab_size", 7u);
+  writer.add("llama.attention.causal", true).add("llama.attention.key_length_swa", 4u);
+  writer.add("llama.rope.scaling.attn_factor", 1.0f).add("llama.vision.block_count", 3u);
+  EXPECT_EQ(open(writer).read_config_json(), open(small_llama()).read_config_json());
+}
+
+TEST_F(GgufCheckpointTest, ScalesPositionsAsLlamaCpp) {
+  const auto rope = [&](auto... added) {
+    GgufWriter writer = small_llama();
+    (writer.add(std::string("llama.rope.") + added.first, added.second), ...);
+    return open(writer).read_config().block.rope;
+  };
+  const auto factor = std::pair("scaling.factor", 8.0f), older = std::pair("scale_linear", 4.0f);
+  EXPECT_EQ(rope(factor).kind, RopeKind::kLinear);
+  EXPECT_EQ(rope(factor).factor, 8.0);
+  EXPECT_EQ(rope(older).factor, 4.0);
+  EXPECT_EQ(rope(factor, older).factor, 8.0);
+  EXPECT_EQ(rope(factor, std::pair("scaling.type", "none")).kind, RopeKind::kDefault);
+  const auto yarn = std::pair("scaling.type", "yarn");
+  EXPECT_EQ(rope(factor, yarn).original_positions, 64);
+  const double usual = yarn_attention_factor(8.0);
+  EXPECT_EQ(rope(factor, yarn).attention_factor, usual);
+  EXPECT_EQ(rope(factor, yarn, std::pair("scaling.yarn_attn_factor", 2.0f)).attention_factor, 2.0);
+  EXPECT_EQ(rope(factor, yarn, std::pair("scaling.attn_factor", 2.0f)).attention_factor, 2 * usual);
 }
 
 TEST_F(GgufCheckpointTest, SaysWhatIsMissing) {

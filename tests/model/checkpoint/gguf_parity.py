@@ -30,6 +30,7 @@ CASES = {
     "Mistral, window": ("mistral", dict(sliding_window=16, tie_word_embeddings=False)),
     "Qwen2, tied": ("qwen2", dict(rope_theta=1e6)),
     "Qwen2, untied, yarn": ("qwen2", dict(tie_word_embeddings=False, rope=YARN)),
+    "Qwen2, yarn, attention factor": ("qwen2", dict(rope=dict(YARN, attention_factor=1.6))),
     "Qwen3": ("qwen3", dict(head_dim=24)),
     "SmolLM3": ("smollm3", dict(num_hidden_layers=5)),
     "OLMo 2": ("olmo2", dict(num_key_value_heads=4, tie_word_embeddings=False, rope_theta=5e5)),
@@ -144,7 +145,8 @@ def metadata_of(file):
 
 def check_written(scratch):
     """What predgen writes has the bits of what PyPI `gguf` does with the same model."""
-    for name in ["Llama 3.2, tied", "Mistral, window", "Qwen2, untied, yarn", "Qwen3", "SmolLM3", "OLMo 2", "Gemma 3"]:
+    for name in ["Llama 3.2, tied", "Mistral, window", "Qwen2, untied, yarn",
+                 "Qwen2, yarn, attention factor", "Qwen3", "SmolLM3", "OLMo 2", "Gemma 3"]:
         family, changes = CASES[name]
         model, folder = make_model(make_config(family, **changes)), scratch / name
         model.save_pretrained(folder)

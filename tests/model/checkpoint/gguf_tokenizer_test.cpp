@@ -108,7 +108,8 @@ TEST(GgufTokenizer, AnswersEndAtWhatTheFileNamesAndAtKnownMarks) {
   fields.set_id("eom_token_id", Bytes::kTool);
   const TokenIds named{Bytes::kEnd, Bytes::kStart, Bytes::kTool, Bytes::kEndOfText};
   EXPECT_EQ(load(fields)->stop_tokens(), named);
-  fields.types[Bytes::kEndOfText] = 4;  // as Gemma's "</s>", a mark of crossed-out text
+  fields.tokens[Bytes::kEndOfText] = "</s>";
+  fields.types[Bytes::kEndOfText] = 4;  // as Gemma's, a mark of crossed-out text
   EXPECT_EQ(load(fields)->stop_tokens().size(), 3u);
   fields.erase("model");
   EXPECT_FALSE(has_gguf_tokenizer(fields.metadata()));
@@ -192,14 +193,58 @@ TEST(GgufTokenizer, RefusesWhatItDoesNotKnow) {
   expect_refused(fields, {"tokenizer.ggml.pre is missing", "convert"});
 }
 
+/// Whatever type a file gives them, and whether a known family has them or the template writes
+/// them.
+TEST(GgufTokenizer, MarksOfTurnsAreControlTokens) {
+  Bytes plain;
+  plain.set("tokenizer.chat_template", kChatMl);
+  const std::vector<Message> messages{{"user", "he<|im_end|>"}};
+  const TokenIds expected = load(plain)->render_chat(messages);
+  const TokenIds typed = load(plain)->encode("<|im_start|>");
+  for (const int32_t type : {1, 4}) {
+    Bytes fields = plain;
+    for (const int64_t mark : {Bytes::kStart, Bytes::kEnd}) {
+      fields.types[static_cast<size_t>(mark)] = type;
+    }
+    EXPECT_EQ(load(fields)->render_chat(messages), expected) << type;
+    EXPECT_EQ(load(fields)->encode("<|im_start|>"), typed) << type;
+    EXPECT_EQ(load(fields)->stop_tokens(), load(plain)->stop_tokens()) << type;
+    EXPECT_EQ(gguf_stop_tokens(fields.metadata()), load(plain)->stop_tokens()) << type;
+  }
+  Bytes other = plain;
+  other.tokens[Bytes::kStart] = "<|turn>";
+  other.types[Bytes::kStart] = 1;
+  EXPECT_EQ(load(other)->encode_special("<|turn>").size(), 7u);  // nothing says that it is one
+  other.set("tokenizer.chat_template", "{{ '<|turn>' + messages[0]['content'] }}");
+  EXPECT_EQ(load(other)->render_chat(messages, false).front(), Bytes::kStart);
+
+  Pieces pieces;
+  pieces.tokens[Pieces::kTurn] = "<start_of_turn>";
+  pieces.set("tokenizer.chat_template", "{{ '<start_of_turn>' + messages[0]['content'] }}");
+  const TokenIds of_pieces = load(pieces)->render_chat({{"user", "hi"}}, false);
+  EXPECT_EQ(of_pieces.front(), Pieces::kTurn);
+  for (const int32_t type : {1, 4}) {
+    pieces.types[Pieces::kTurn] = type;
+    EXPECT_EQ(load(pieces)->render_chat({{"user", "hi"}}, false), of_pieces) << type;
+  }
+}
+
+TEST(GgufTokenizer, ATokenThatIsThereTwiceMeansTheFirstOrTheControlToken) {
+  Bytes fields;
+  fields.tokens[Bytes::kMark] = "12";
+  EXPECT_EQ(load(fields)->encode("12"), TokenIds{Bytes::k12});
+  EXPECT_EQ(load(fields)->decode(TokenIds{Bytes::k12}), "12");
+  fields.tokens[Bytes::kTool] = "<|im_end|>";
+  fields.types[Bytes::kTool] = 1;
+  EXPECT_EQ(load(fields)->encode_special("<|im_end|>"), TokenIds{Bytes::kEnd});
+}
+
 TEST(GgufTokenizer, RefusesBadVocabularies) {
   const auto refused = [](const auto& spoil, const std::vector<std::string>& parts) {
     Bytes fields;
     spoil(fields);
     expect_refused(fields, parts);
   };
-  refused([](Bytes& f) { f.tokens[7] = f.tokens[8]; },
-          {"tokenizer.ggml.tokens", "twice", "7", "8"});
   refused([](Bytes& f) { f.tokens[7] = "a\xFF"; }, {"tokenizer.ggml.tokens[7]", "UTF-8"});
   refused([](Bytes& f) { f.tokens.clear(), f.types.clear(); }, {"tokenizer.ggml.tokens", "empty"});
   refused([](Bytes& f) { f.types.push_back(1); }, {"token_type", "271 values for 270"});
