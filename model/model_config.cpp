@@ -45,11 +45,12 @@ std::string read_dtype(const ConfigFields& fields) {
   return name;
 }
 
-void read_heads(const ConfigFields& fields, ModelConfig& config) {
-  config.num_heads = fields.size("num_attention_heads");
-  // The reference's families differ on a missing key; null means one per head.
+void read_heads(const ConfigFields& fields, const UsualSizes& usual, ModelConfig& config) {
+  config.num_heads = fields.size("num_attention_heads", usual.num_heads);
+  // The families differ on a missing key; null means one per head.
+  const bool is_one_each = fields.is_null("num_key_value_heads") || usual.num_kv_heads == 0;
   config.num_kv_heads =
-      fields.is_null("num_key_value_heads") ? config.num_heads : fields.size("num_key_value_heads");
+      fields.size("num_key_value_heads", is_one_each ? config.num_heads : usual.num_kv_heads);
   if (config.num_heads % config.num_kv_heads != 0) {
     throw UserError(
         "{}: \"num_attention_heads\" ({}) must be a multiple of \"num_key_value_heads\" ({})",
@@ -95,19 +96,20 @@ ModelConfig ModelConfig::from_json(const Json& json, const std::string& where) {
   fields.absent("compression_config");
   ModelConfig config;
   config.architecture = family.architecture;
-  config.vocab_size = fields.size("vocab_size");
-  config.hidden_size = fields.size("hidden_size");
-  config.intermediate_size = fields.size("intermediate_size");
-  config.num_layers = fields.size("num_hidden_layers");
+  config.vocab_size = fields.size("vocab_size", family.usual.vocab_size);
+  config.hidden_size = fields.size("hidden_size", family.usual.hidden_size);
+  config.intermediate_size = fields.size("intermediate_size", family.usual.intermediate_size);
+  config.num_layers = fields.size("num_hidden_layers", family.usual.num_layers);
   if (config.num_layers > kMaxLayers) {
     fields.fail("num_hidden_layers", fmt::format("must be at most {}", kMaxLayers));
   }
-  read_heads(fields, config);
-  config.max_positions = fields.size("max_position_embeddings");
+  read_heads(fields, family.usual, config);
+  config.max_positions = fields.size("max_position_embeddings", family.usual.max_positions);
   config.rms_norm_eps = fields.positive("rms_norm_eps", 1e-6);
   config.initializer_range = fields.positive("initializer_range", 0.02);
   config.tie_word_embeddings = fields.flag("tie_word_embeddings", false);
   config.dtype = read_dtype(fields);
+  config.block.rope.theta = family.usual.rope_theta;
   family.read(fields, config);
   check_total(config, where);
   return config;

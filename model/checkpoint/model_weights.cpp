@@ -1,8 +1,10 @@
 #include "model/checkpoint/model_weights.h"
 
+#include <algorithm>
 #include <set>
 
 #include "core/error.h"
+#include "core/log.h"
 #include "tensors/safetensors.h"
 
 namespace predgen {
@@ -10,6 +12,29 @@ namespace {
 
 /// Buffers in old checkpoints that every reader computes for itself.
 bool is_computed(const std::string& name) { return name.ends_with(".rotary_emb.inv_freq"); }
+
+/// Whether it belongs to a part beside the text model, in a GGUF file or a folder.
+bool is_of_other_part(std::string_view name) {
+  constexpr std::string_view kParts[] = {"v.",
+                                         "mm.",
+                                         "a.",
+                                         "vision_tower.",
+                                         "vision_model.",
+                                         "visual.",
+                                         "audio_tower.",
+                                         "multi_modal_projector.",
+                                         "embed_vision.",
+                                         "embed_audio.",
+                                         "mtp.",
+                                         "model.vision_tower.",
+                                         "model.visual.",
+                                         "model.audio_tower.",
+                                         "model.multi_modal_projector.",
+                                         "model.mtp."};
+  const auto begins = [&](std::string_view part) { return name.starts_with(part); };
+  return std::ranges::any_of(kParts, begins) ||
+         (name.starts_with("blk.") && name.find(".nextn.") != std::string_view::npos);
+}
 
 }  // namespace
 
@@ -23,16 +48,31 @@ ModelWeights::ModelWeights(const Checkpoint& checkpoint,
   std::set<std::string> used;
   for (const WeightSpec& weight : weight_layout(config_)) {
     check_tensor(weight);
-    used.insert(weight.name);
+    used.insert(stored_name(weight.name));
   }
+  std::vector<std::string> left_out;
   for (const std::string& name : stored_->names()) {
     if (used.contains(name) || is_computed(name)) continue;
+    if (is_of_other_part(name)) {
+      left_out.push_back(name);
+      continue;
+    }
     if (name != kHeadName || !config_.tie_word_embeddings) {
       throw UserError("{}: tensor {} belongs to no part of a {}", name_, name,
                       config_.architecture);
     }
     check_tied_head();
   }
+  if (!left_out.empty()) {
+    spdlog::warn("{}: left out {} tensors that are not of the text model, such as {}", name_,
+                 left_out.size(), left_out.front());
+  }
+}
+
+const std::string& ModelWeights::stored_name(const std::string& name) const {
+  const bool is_head = name == kEmbeddingName && config_.tie_word_embeddings &&
+                       !stored_->contains(name) && stored_->contains(kHeadName);
+  return is_head ? head_name_ : name;
 }
 
 void ModelWeights::take_embeddings_of_adapter() {
@@ -74,7 +114,7 @@ void ModelWeights::take_embeddings_of_adapter() {
 void ModelWeights::check_tensor(const WeightSpec& weight) const {
   const bool replaced = adapter_ && adapter_->embeddings().contains(weight.name);
   const std::string where = replaced ? adapter_->path().string() : name_;
-  if (!replaced && !stored_->contains(weight.name)) {
+  if (!replaced && !stored_->contains(stored_name(weight.name))) {
     throw UserError("{}: tensor {} is missing", where, weight.name);
   }
   const TensorShape found = shape(weight.name);
@@ -110,7 +150,7 @@ TensorShape ModelWeights::shape(const std::string& name) const {
       return {found->second.scalar_type(), found->second.sizes().vec()};
     }
   }
-  return stored_->shape(name);
+  return stored_->shape(stored_name(name));
 }
 
 at::Tensor ModelWeights::tensor(const std::string& name) const {
@@ -118,7 +158,7 @@ at::Tensor ModelWeights::tensor(const std::string& name) const {
     const auto found = adapter_->embeddings().find(name);
     if (found != adapter_->embeddings().end()) return found->second;
   }
-  return stored_->tensor(name);
+  return stored_->tensor(stored_name(name));
 }
 
 at::Tensor ModelWeights::load(const std::string& name, at::Device device,
@@ -126,28 +166,28 @@ at::Tensor ModelWeights::load(const std::string& name, at::Device device,
   if (adapter_ && adapter_->embeddings().contains(name)) {
     return adapter_->load_embedding(name, device, dtype);
   }
-  return stored_->load(name, device, dtype);
+  return stored_->load(stored_name(name), device, dtype);
 }
 
 at::Tensor ModelWeights::read_rows(const std::string& name, int64_t begin, int64_t end) const {
   if (adapter_ && adapter_->embeddings().contains(name)) {
     return adapter_->read_embedding(name, begin, end);
   }
-  return stored_->read_rows(name, begin, end);
+  return stored_->read_rows(stored_name(name), begin, end);
 }
 
 std::optional<CodeLayout> ModelWeights::code_layout(const std::string& name) const {
   if (adapter_ && adapter_->embeddings().contains(name)) return {};
-  return stored_->code_layout(name);
+  return stored_->code_layout(stored_name(name));
 }
 
 CodedRows ModelWeights::read_codes(const std::string& name, int64_t begin, int64_t end) const {
-  return stored_->read_codes(name, begin, end);
+  return stored_->read_codes(stored_name(name), begin, end);
 }
 
 void ModelWeights::forget(const std::string& name) const {
   if (name == kHeadName && config_.tie_word_embeddings) return;  // tied: the embeddings stay
-  if (!adapter_ || !adapter_->embeddings().contains(name)) stored_->forget(name);
+  if (!adapter_ || !adapter_->embeddings().contains(name)) stored_->forget(stored_name(name));
 }
 
 }  // namespace predgen

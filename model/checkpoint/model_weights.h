@@ -14,7 +14,8 @@ namespace predgen {
 class ModelWeights {
  public:
   /// UserError names missing, superfluous, misshapen and quantised tensors, and a tied head that is
-  /// stored with other values. `adapter`: null for none.
+  /// stored with other values. Tensors of parts beside the text model (vision, sound, prediction of
+  /// further tokens) are left out, and the log says so. `adapter`: null for none.
   explicit ModelWeights(const Checkpoint& checkpoint,
                         std::shared_ptr<const AdapterFolder> adapter = nullptr);
 
@@ -32,6 +33,8 @@ class ModelWeights {
 
  private:
   void take_embeddings_of_adapter();
+  /// As the files call it: tied embeddings may be there as the head alone.
+  const std::string& stored_name(const std::string& name) const;
   void check_tensor(const WeightSpec& weight) const;
   void check_tied_head() const;
 
@@ -39,6 +42,7 @@ class ModelWeights {
   std::shared_ptr<const AdapterFolder> adapter_;
   ModelConfig config_;
   std::unique_ptr<const StoredTensors> stored_;
+  const std::string head_name_ = kHeadName;
 };
 
 }  // namespace predgen

@@ -15,8 +15,8 @@ std::span<const Family> families() {
 }
 
 void read_plain_block(const ConfigFields& fields, ModelConfig& config) {
-  fields.only("hidden_act", "silu");
-  config.block.rope = RopeConfig::read(fields, config.max_positions);
+  if (fields.word("hidden_act", "silu") != "swish") fields.only("hidden_act", "silu");  // the same
+  config.block.rope = RopeConfig::read(fields, config.max_positions, config.block.rope.theta);
 }
 
 void read_qwen_windows(const ConfigFields& fields, ModelConfig& config) {

@@ -7,10 +7,19 @@
 
 namespace predgen {
 
+/// What `transformers` takes where a config.json says nothing.
+struct UsualSizes {
+  int64_t vocab_size, hidden_size, intermediate_size, num_layers, num_heads;
+  int64_t num_kv_heads;  // 0: one for each head
+  int64_t max_positions;
+  double rope_theta = 1e4;
+};
+
 /// What sets one model family apart from the others.
 struct Family {
   const char* architecture;  // "architectures" in config.json
   const char* model_type;
+  UsualSizes usual;
   /// Fills in what the fields shared by all families leave open; UserError for a field that it does
   /// not support.
   void (*read)(const ConfigFields& fields, ModelConfig& config);

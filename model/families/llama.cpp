@@ -3,7 +3,9 @@
 namespace predgen {
 
 /// Llama 2, 3, 3.1 and 3.2.
-const Family Family::kLlama{"LlamaForCausalLM", "llama",
+const Family Family::kLlama{"LlamaForCausalLM",
+                            "llama",
+                            {32000, 4096, 11008, 32, 32, 0, 2048},
                             [](const ConfigFields& fields, ModelConfig& config) {
                               read_plain_block(fields, config);
                               config.block.qkv_bias = config.block.o_bias =

@@ -4,7 +4,9 @@ namespace predgen {
 
 /// Mistral 7B: v0.1 has a sliding window, later versions have null.
 const Family Family::kMistral{
-    "MistralForCausalLM", "mistral",
+    "MistralForCausalLM",
+    "mistral",
+    {32000, 4096, 14336, 32, 32, 8, 131072},
     [](const ConfigFields& fields, ModelConfig& config) {
       read_plain_block(fields, config);
       fields.absent("layer_types");

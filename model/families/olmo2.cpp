@@ -5,7 +5,9 @@ namespace predgen {
 /// OLMo 2: norms after attention and MLP instead of before, queries and keys normed over their
 /// full width.
 const Family Family::kOlmo2{
-    "Olmo2ForCausalLM", "olmo2",
+    "Olmo2ForCausalLM",
+    "olmo2",
+    {50304, 4096, 11008, 32, 32, 0, 2048},
     [](const ConfigFields& fields, ModelConfig& config) {
       read_plain_block(fields, config);
       config.block.qkv_bias = config.block.o_bias = fields.flag("attention_bias", false);

@@ -3,7 +3,9 @@
 namespace predgen {
 
 /// Qwen2 and Qwen2.5: query, key and value have biases.
-const Family Family::kQwen2{"Qwen2ForCausalLM", "qwen2",
+const Family Family::kQwen2{"Qwen2ForCausalLM",
+                            "qwen2",
+                            {151936, 4096, 22016, 32, 32, 32, 32768},
                             [](const ConfigFields& fields, ModelConfig& config) {
                               read_plain_block(fields, config);
                               config.block.qkv_bias = true;

@@ -3,7 +3,9 @@
 namespace predgen {
 
 /// Qwen3: queries and keys are normed head by head.
-const Family Family::kQwen3{"Qwen3ForCausalLM", "qwen3",
+const Family Family::kQwen3{"Qwen3ForCausalLM",
+                            "qwen3",
+                            {151936, 4096, 22016, 32, 32, 32, 32768},
                             [](const ConfigFields& fields, ModelConfig& config) {
                               read_plain_block(fields, config);
                               config.block.qkv_bias = config.block.o_bias =

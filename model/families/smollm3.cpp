@@ -46,6 +46,10 @@ void write_smollm3(const ModelConfig& config, Json& json) {
 }  // namespace
 
 /// SmolLM3: Llama's block, but every fourth layer has no position embedding.
-const Family Family::kSmolLM3{"SmolLM3ForCausalLM", "smollm3", read_smollm3, write_smollm3};
+const Family Family::kSmolLM3{"SmolLM3ForCausalLM",
+                              "smollm3",
+                              {128256, 2048, 11008, 36, 16, 4, 32768, 2e6},
+                              read_smollm3,
+                              write_smollm3};
 
 }  // namespace predgen

@@ -151,6 +151,24 @@ TEST_F(CheckpointTest, TiedHeadMayBeStoredOnlyAsACopy) {
   expect_refused({"tie_word_embeddings", "lm_head.weight"});
 }
 
+TEST_F(CheckpointTest, TiedEmbeddingsMayBeStoredAsTheHead) {
+  save_changed([](auto& weights) {
+    weights["lm_head.weight"] = weights["model.embed_tokens.weight"];
+    weights.erase("model.embed_tokens.weight");
+  });
+  const auto loaded = load_model(*open_checkpoint(folder_.path()), {}, kCpu);
+  EXPECT_TRUE(at::equal(probe(*small_model()), probe(*loaded)));
+}
+
+TEST_F(CheckpointTest, PartsBesideTheTextModelAreLeftOut) {
+  save_changed([](auto& weights) {
+    weights["vision_tower.patch_embedding.weight"] = at::zeros({2, 3});
+    weights["mtp.layers.0.input_layernorm.weight"] = at::zeros({2});
+  });
+  const auto loaded = load_model(*open_checkpoint(folder_.path()), {}, kCpu);
+  EXPECT_TRUE(at::equal(probe(*small_model()), probe(*loaded)));
+}
+
 TEST_F(CheckpointTest, RefusesUnknownDevicesAndTypes) {
   save_model(*small_model(), folder_.path(), {}, "fp32");
   for (const char* device : {"tpu", "cuda:x", "cuda:99"}) {
