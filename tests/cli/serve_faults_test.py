@@ -261,7 +261,7 @@ def test_nobody_takes_the_log():
         reader, writer = os.pipe()
         with open("/dev/full", "w") as full:
             log = full if is_full else writer
-            process = subprocess.Popen([PREDGEN, "serve", *map(str, MODEL), "--port", str(port)], stdout=log, stderr=log)
+            process = subprocess.Popen([PREDGEN, "serve", *map(str, MODEL), "--tts", "none", "--recogniser", "none", "--port", str(port)], stdout=log, stderr=log)
         try:
             wait_for(lambda: process.poll() is None and connects(port), "it listens")
             os.close(reader)

@@ -205,11 +205,11 @@ CASES = {
         --model {m} --config {t}/eval.yaml | eval.yaml | another command
         --model @model
         --model {m} --config @config
-        --model {m} --adapter @adapter
+        --model {m} --tts none --recogniser none --adapter @adapter
         --model {m} --chat-template @template
         --model {m} --port 99999 | port
         --model {m} --port x | --port | x
-        --model {m} --host nowhere.invalid --insecure-without-key | nowhere.invalid
+        --model {m} --tts none --host nowhere.invalid --insecure-without-key | nowhere.invalid
         --model {m} --host 0.0.0.0 | key
         --model {m} --tts nobody | --tts | espeak
         --model {m} --config {c} max_sessions=0 | max_sessions
