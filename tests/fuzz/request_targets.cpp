@@ -52,9 +52,11 @@ struct Reply : serve::HttpReply {
 void read_request(std::string_view input) {
   FakeApi api({" one", kCall}, small_config());
   Reply reply;
-  const bool is_chat = input.find("\"messages\"") != std::string_view::npos;
+  const auto has = [&](std::string_view name) { return input.find(name) != input.npos; };
+  const bool is_chat = has("\"messages\"");
+  const char* other = has("\"input\"") ? "/v1/responses" : "/v1/completions";
   api.api.handle({.method = "POST",
-                  .path = is_chat ? "/v1/chat/completions" : "/v1/completions",
+                  .path = is_chat ? "/v1/chat/completions" : other,
                   .body = std::string(input)},
                  reply, {});
   require(reply.status >= 200 && reply.status < 500, "no answer, or a failure of the server");
