@@ -48,7 +48,7 @@ void CompletionApi::serve(const CompletionRequest& request, const std::string& c
                           HttpReply& reply, const std::stop_token& stop) {
   check_model_name(request.model, model_name_);
   const Completer::Job job = completer_.prepare(request, client);
-  note_ignored(request.ignored);
+  tell_ignored(request.ignored, reply);
   if (request.stream) return stream(request, job, reply, stop);
   std::vector<CompletionChoice> choices;
   while (std::ssize(choices) < request.num_choices && !reply.is_gone()) {
@@ -64,15 +64,13 @@ void CompletionApi::serve(const CompletionRequest& request, const std::string& c
     choices.push_back(std::move(choice));
   }
   if (choices.empty()) return;
-  HttpAnswer answer{.body = to_text(CompletionJson(request.is_chat(), model_name_).whole(choices))};
-  const std::string ignored = shown_names(request.ignored);
-  if (!ignored.empty()) answer.headers.emplace_back(kIgnoredHeader, ignored);
-  reply.send(answer);
+  reply.send({.body = to_text(CompletionJson(request.is_chat(), model_name_).whole(choices))});
 }
 
-void CompletionApi::note_ignored(const std::vector<std::string>& names) {
+void CompletionApi::tell_ignored(const std::vector<std::string>& names, HttpReply& reply) {
   const std::string shown = shown_names(names);
   if (shown.empty()) return;
+  reply.add_header(kIgnoredHeader, shown);
   {
     const Lock lock(mutex_);
     const bool is_new = noted_.size() < kMaxNoted && noted_.insert(shown).second;

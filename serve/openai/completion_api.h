@@ -38,14 +38,14 @@ class CompletionApi {
   CompletionUsage stream_choice(const CompletionRequest& request, const Completer::Job& job,
                                 int64_t choice, const CompletionJson& json, HttpReply& reply,
                                 const std::stop_token& stop);
-  /// Logs names of parameters that are not known, each once.
-  void note_ignored(const std::vector<std::string>& names);
+  /// Names parameters that are not known, in a header and, once, in the log.
+  void tell_ignored(const std::vector<std::string>& names, HttpReply& reply);
 
   Completer& completer_;
   Baton& baton_;
   const std::string model_name_;
   Mutex mutex_;
-  std::set<std::string> noted_ GUARDED_BY(mutex_);  // by note_ignored()
+  std::set<std::string> noted_ GUARDED_BY(mutex_);  // by tell_ignored()
 };
 
 }  // namespace predgen::serve
