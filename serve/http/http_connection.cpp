@@ -10,6 +10,7 @@
 #include <boost/beast/http.hpp>
 #include <cerrno>
 #include <chrono>
+#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -92,7 +93,7 @@ void HttpConnection::serve(const std::stop_token& drain, const std::stop_token& 
 
 beast::error_code HttpConnection::read_header(Parser& parser, double seconds) {
   parser.header_limit(static_cast<uint32_t>(limits_.header_bytes));
-  parser.body_limit(boost::none);  // its head decides
+  parser.body_limit(std::numeric_limits<uint64_t>::max());  // its head decides
   return finish(seconds, [&](const auto& handler) {
     http::async_read_header(stream_, buffer_, parser, handler);
   });

@@ -4,9 +4,11 @@
 #include <poll.h>
 
 #include <atomic>
+#include <memory>
 #include <semaphore>
 #include <thread>
 
+#include "serve/api_error.h"
 #include "tests/serve/http/echo_server.h"
 #include "tests/serve/http/socket.h"
 
@@ -69,6 +71,62 @@ TEST(HttpConnection, RefusesWhatBreaksItsRules) {
   const std::string chunks = answer("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n" +
                                     std::string(255, 'a') + "\r\n0\r\n\r\n");
   EXPECT_TRUE(chunks.starts_with("HTTP/1.1 413")) << chunks;
+}
+
+TEST(HttpConnection, TheHeadOfARequestDecidesHowMuchItMayUpload) {
+  HttpLimits limits;
+  limits.body_bytes = 100;
+  limits.upload_bytes = 1000;
+  const auto held = std::make_shared<const int>(7);
+  LocalServer server(
+      limits,
+      [&](const HttpRequest& request, HttpReply& reply, const std::stop_token&) {
+        reply.send({.body = fmt::format("{} {}", request.body.size(), request.upload == held)});
+      },
+      [&](const HttpRequest& head) -> std::shared_ptr<const void> {
+        if (head.path == "/refused") throw ApiError({.status = 401, .code = "no_key"}, "no");
+        return head.path == "/upload" ? held : nullptr;
+      });
+  const auto answer = [&](const std::string& path, const std::string& type, size_t size) {
+    Socket client(server.port());
+    client.send(fmt::format("POST {} HTTP/1.1\r\nContent-Type: {}\r\nConnection: close\r\n"
+                            "Content-Length: {}\r\n\r\n{}",
+                            path, type, size, std::string(size, 'a')));
+    return client.read_all();
+  };
+  const std::string form = "multipart/form-data; boundary=x";
+  EXPECT_TRUE(answer("/upload", form, 900).ends_with("900 true"));
+  EXPECT_TRUE(answer("/upload", form, 1100).starts_with("HTTP/1.1 413"));
+  EXPECT_TRUE(answer("/upload", "application/json", 900).starts_with("HTTP/1.1 413"));
+  EXPECT_TRUE(answer("/other", form, 900).starts_with("HTTP/1.1 413"));
+  EXPECT_TRUE(answer("/refused", form, 10).starts_with("HTTP/1.1 401"));
+}
+
+TEST(HttpConnection, AHeadHasTheAnswersLengthButNotItsBody) {
+  EchoServer server;
+  Socket client(server.port());
+  client.send("HEAD /path HTTP/1.1\r\n\r\n");
+  const std::string answer = client.read_all();
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200")) << answer;
+  EXPECT_NE(answer.find("Content-Length: 11\r\n"), std::string::npos) << answer;
+  EXPECT_TRUE(answer.ends_with("\r\n\r\n")) << answer;
+}
+
+TEST(HttpConnection, EventsMayHaveTypesAndAnswersMoreHeaders) {
+  EchoServer server({}, [](const HttpRequest& request, HttpReply& reply, const std::stop_token&) {
+    reply.add_header("X-More", request.path);
+    if (request.path == "/whole") return reply.send({});
+    reply.send_event("one", "first");
+  });
+  Socket client(server.port());
+  client.send("GET /stream HTTP/1.1\r\n\r\n");
+  const std::string events = client.read_until("0\r\n\r\n");
+  EXPECT_NE(events.find("X-More: /stream\r\n"), std::string::npos) << events;
+  EXPECT_NE(events.find("event: first\ndata: one\n\n"), std::string::npos) << events;
+  client.send("GET /whole HTTP/1.1\r\nConnection: close\r\n\r\n");
+  const std::string whole = client.read_all();
+  EXPECT_NE(whole.find("X-More: /whole\r\n"), std::string::npos) << whole;
+  EXPECT_EQ(whole.find("/stream"), std::string::npos) << "those of the request before are gone";
 }
 
 TEST(HttpConnection, WaitsForNobodyForever) {

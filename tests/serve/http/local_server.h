@@ -9,8 +9,8 @@ namespace predgen::serve {
 /// A server at a free port, in a thread of its own.
 class LocalServer {
  public:
-  LocalServer(const HttpLimits& limits, HttpHandler handler)
-      : server_("127.0.0.1", 0, limits, std::move(handler)),
+  LocalServer(const HttpLimits& limits, HttpHandler handler, BeginUpload begin_upload = {})
+      : server_("127.0.0.1", 0, limits, std::move(handler), std::move(begin_upload)),
         port_(server_.port()),
         thread_([this] { server_.run(stop_.get_token()); }) {}
   ~LocalServer() { stop(); }
