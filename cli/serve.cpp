@@ -113,17 +113,14 @@ Ears load_ears(const serve::RealtimeConfig& config) {
   }
 }
 
-SessionConfig session_config(const serve::ServeConfig& config, const std::string& model,
-                             bool has_adapter, bool has_voice, bool tells_ends, Engine& engine,
-                             Baton& baton) {
+SessionConfig session_config(const serve::ServeConfig& config, const std::string& readout_of,
+                             bool has_adapter, bool has_voice, Engine& engine, Baton& baton) {
   const Baton::Hold hold(baton);
-  const std::filesystem::path path = std::filesystem::canonical(model);  // it may be a link
   SessionConfig session = make_session_config(
       {.verifier = config.realtime.verifier,
        .top_k = config.realtime.top_k,
        .decoder = config.decoder,
-       .end_readout =
-           tells_ends ? find_end_readout(path, engine.model().vocab_size(), has_adapter) : nullptr,
+       .end_readout = find_end_readout(readout_of, engine.model().vocab_size(), has_adapter),
        .preset = config.realtime.preset,
        .system_prompt = config.realtime.system_prompt,
        .has_voice = has_voice,
@@ -227,8 +224,8 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
                         .baton = &baton,
                         .has_thread = true});
   const SessionConfig session =
-      session_config(config, checkpoint->name(), !options.model.adapter.empty(), voice != nullptr,
-                     !ears.name.empty(), engine, baton);
+      session_config(config, ears.name.empty() ? "" : checkpoint->name(),
+                     !options.model.adapter.empty(), voice != nullptr, engine, baton);
   const PassPrices prices = warm_up(engine, baton, session.generator.prices);
   engine.share_fairly(prices.tokens_for(1));
   if (config.realtime.drafts_yield) engine.yield_speculation(prices.tokens_for(1));

@@ -67,8 +67,10 @@ double EndReadout::probability(const at::Tensor& logits_V) const {
   return at::sigmoid(at::mv(last_weight_1I_, inner_I) + last_bias_1_).item<double>();
 }
 
-std::shared_ptr<const EndReadout> find_end_readout(const fs::path& model, int64_t vocab_size,
+std::shared_ptr<const EndReadout> find_end_readout(const fs::path& path, int64_t vocab_size,
                                                    bool has_adapter) {
+  if (path.empty()) return nullptr;
+  const fs::path model = fs::weakly_canonical(path);  // it may be a link
   const fs::path file = fs::is_directory(model)
                             ? model / kInFolder
                             : fs::path(model).replace_extension(".ends.safetensors");

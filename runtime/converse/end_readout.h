@@ -33,7 +33,7 @@ class EndReadout {
 
 /// The readout stored beside a model: NAME.ends.safetensors for NAME.gguf, ends.safetensors in a
 /// folder. Null if there is none, or if it was trained for another model, or for this one without
-/// its adapter, which the log says. UserError as above.
+/// its adapter, which the log says; null for an empty path. UserError as above.
 std::shared_ptr<const EndReadout> find_end_readout(const std::filesystem::path& model,
                                                    int64_t vocab_size, bool has_adapter = false);
 
