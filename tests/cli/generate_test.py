@@ -8,6 +8,7 @@ from pathlib import Path
 from program import REPOSITORY, run
 from reference_models import make_config, make_model
 from tiny_model import make_draft_model, make_folder
+from tool_model import ARGUMENTS, FUNCTION, make_tool_model
 import torch
 
 
@@ -162,7 +163,51 @@ def bad_options(folder):
         check(result.stdout == "", result.stdout)
 
 
+def as_clients_send_them(scratch):
+    """Messages as a chat request has them, in the commands that read files of them."""
+    folder = make_tool_model(scratch / "tools")
+    call = {"id": "c", "type": "function", "function": {"name": "switch_lamp", "arguments": json.dumps(ARGUMENTS)}}
+    tools = [{"type": "function", "function": FUNCTION}]
+    result = {"role": "tool", "content": "done", "tool_call_id": "c"}
+
+    def written(request):
+        file = scratch / "request.json"
+        file.write_text(json.dumps(request))
+        return file
+
+    def ids(request):
+        shown = run("tokenize", "--model", folder, "--messages", written(request), "--json")
+        rows = scratch / "rows.jsonl"
+        rows.write_text(json.dumps(request if isinstance(request, dict) else {"messages": request}) + "\n")
+        listed = run("tokenize", "--model", folder, "--input", rows, "--json")
+        check(shown.returncode == 0 and listed.returncode == 0, shown.stderr + listed.stderr)
+        check(shown.stdout == listed.stdout, "a file of messages and a row are the same")
+        return json.loads(shown.stdout)["results"][0]["token_ids"]
+
+    plain = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "one two"},
+             {"role": "assistant", "content": "", "tool_calls": [call]}, result]
+    sent = [{"role": "developer", "content": "Be short."},
+            {"role": "user", "content": [{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]},
+            {"role": "assistant", "content": None, "tool_calls": [call]}, result]
+    check(ids(sent) == ids(plain), "developer, parts of text, null beside calls")
+    by_hand = {"name": "switch_lamp", "arguments": ARGUMENTS}
+    check(ids([*plain[:2], {"role": "assistant", "tool_calls": [{"function": by_hand}]},
+               {"role": "tool", "content": "done"}]) == ids(plain), "written by hand")
+    logged = {"model": "lamp", "temperature": 0, "messages": plain[:2], "tools": tools}
+    check(len(ids(logged)) > len(ids(plain[:2])), "the tools of a request are shown")
+    check(ids({**logged, "tool_choice": "none"}) == ids(plain[:2]), "unless it asks for no calls")
+    said = generate(folder, "--messages", written({"messages": [{"role": "user", "content": "lamp"}], "tools": tools}))[0]
+    check("switch_lamp" in said["text"], f"the model calls: {said}")
+    for wrong, part in (([{"role": "narrator", "content": "x"}], "messages[0].role"),
+                        ([{"role": "user", "content": [{"type": "image_url"}]}], "messages[0].content"),
+                        ({"messages": plain[:2], "tools": 3}, "tools")):
+        refused = run("tokenize", "--model", folder, "--messages", written(wrong))
+        check(refused.returncode == 2 and "request.json: " in refused.stderr and part in refused.stderr and
+              refused.stderr.count("\n") == 1, refused.stderr)
+
+
 with tempfile.TemporaryDirectory() as name:
+    as_clients_send_them(Path(name))
     bad_options(without_tokenizer(Path(name)))
     with_tokenizer(Path(name))
     with_draft_model(Path(name))
