@@ -38,7 +38,6 @@ if(TARGET predgen-ears)
   install(TARGETS predgen-ears DESTINATION libexec/predgen)
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/predgen)
-install(FILES ${jinja_source}/LICENSE DESTINATION share/doc/predgen RENAME LICENSE.llama.cpp)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/predgen)
 
 # Without what saves passes and, on a CPU, no time: 20 MB.
@@ -90,12 +89,12 @@ if(predgen_speech_dir)
 endif()
 
 get_property(libraries GLOBAL PROPERTY predgen_libraries)
-install(TARGETS ${libraries} predgen_jinja EXPORT predgen ARCHIVE DESTINATION lib COMPONENT development)
+install(TARGETS ${libraries} EXPORT predgen ARCHIVE DESTINATION lib COMPONENT development)
 foreach(library IN LISTS libraries)
   string(REPLACE predgen_ "" room ${library})
   if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${room})  # otherwise a part of a room, installed with it
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room} DESTINATION include/predgen COMPONENT development
-            FILES_MATCHING PATTERN "*.h" PATTERN jinja_shim EXCLUDE PATTERN samples EXCLUDE)
+            FILES_MATCHING PATTERN "*.h" PATTERN samples EXCLUDE)
   endif()
 endforeach()
 list(TRANSFORM libraries REPLACE predgen_ "" OUTPUT_VARIABLE rooms)

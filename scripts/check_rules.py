@@ -39,7 +39,6 @@ GLOBALS = {"bench/row_products.cpp": "keeps the compiler from leaving reads out"
            "model/gpu/captured_graph_cuda.cpp": "LibTorch's generator of all graphs has no lock",
            "kernels/threads/parallel_ranges.cpp": "the program's threads",
            "kernels/threads/thread_team.cpp": "how long this thread has slept",
-           "text/template/jinja_shim/jinja_limits.h": "the library cannot be handed its counts",
            "voice/zonos/zonos_cache.cpp": "numbers caches"}
 
 

@@ -20,7 +20,6 @@ NAMES = {"Apache-2.0": "Apache-2.0", "BSD-3-clause": "BSD-3-Clause", "BSD-3-Clau
 OWN = [("predgen", "Apache-2.0", "all that is not listed below"),
        ("predgen-espeak", "GPL-3.0-or-later", "libexec/predgen/predgen-espeak, which links espeak-ng"),
        ("predgen-demo-model", "CC-BY-SA-4.0", "share/predgen/checkpoints")]
-JINJA = ("llama.cpp-jinja", "0.3.36", "MIT", "compiled into libexec/predgen/predgen")
 
 
 def identifier(name):
@@ -46,7 +45,6 @@ def main(contents, version, sources, epoch):
     packages, references = [], {}
     for name, licence, what in OWN:
         packages.append(package(name, version, licence, "this repository", what, sources if name == "predgen" else None))
-    packages.append(package(*JINJA[:3], "wheel of the Python package index", JINJA[3]))
     for entry in json.loads(pathlib.Path(contents).read_text()):
         text = pathlib.Path(entry["tree"], entry["text"]).read_text() if entry["text"] else ""
         licence = entry.get("licence") or debian_licence(text)

@@ -165,7 +165,7 @@ class Package(unittest.TestCase):
 
     def test_licences_come_along(self):
         names = {file.name for file in (self.tree / "share/doc/predgen").rglob("*")}
-        self.assertLessEqual({"LICENSE", "LICENSE.llama.cpp", "LICENSE.predgen-espeak"} - (
+        self.assertLessEqual({"LICENSE", "LICENSE.predgen-espeak"} - (
             set() if (BUILD / "predgen-espeak").exists() else {"LICENSE.predgen-espeak"}), names)
 
     @unittest.skipUnless(HAS_SPEECH, "built without sherpa-onnx")

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "core/error.h"
+#include "text/template/message_order.h"
 #include "text/template/template_tools.h"
 #include "text/utf8.h"
 
@@ -34,7 +35,10 @@ auto with_advice(const Work& work) {
   } catch (const TemplateRaised&) {
     throw;
   } catch (const UserError& error) {
-    throw UserError("{}; give a template that can be run with --chat-template FILE", error.what());
+    const std::string message =
+        fmt::format("{}; give a template that can be run with --chat-template FILE", error.what());
+    if (dynamic_cast<const TemplateTooCostly*>(&error) != nullptr) throw TemplateTooCostly(message);
+    throw UserError(message);
   }
 }
 
@@ -70,17 +74,15 @@ ChatTemplate::ChatTemplate(Source source, const std::vector<AddedToken>& added)
       template_(with_advice([&] { return JinjaTemplate(source_.jinja, source_.where); })) {
   require_utf8(source_.jinja, source_.where);
   find_visible();
-  probe();
-  find_thinking_switch();
-  tool_format_ =
-      find_tool_format([this](const Json& messages, bool add_generation_prompt, const Json& tools) {
-        return run(messages, add_generation_prompt, tools);
-      });
-  if (tool_format_ == ToolFormat::kNone) return;
-  call_order_ =
-      find_call_order([this](const Json& messages, bool add_generation_prompt, const Json& tools) {
-        return run(messages, add_generation_prompt, tools);
-      });
+  jinja::Budget budget;
+  probe(budget);
+  find_thinking_switch(budget);
+  const RunTemplate run_one = [&](const Json& messages, bool add_generation_prompt,
+                                  const Json& tools) {
+    return run(messages, add_generation_prompt, tools, budget);
+  };
+  dialect_ = find_tool_dialect(run_one);
+  if (dialect_.format != ToolFormat::kNone) call_order_ = find_call_order(run_one, dialect_);
 }
 
 /// A token is visible if the source searches contents for it as a whole literal: `'</think>' in
@@ -107,17 +109,19 @@ void ChatTemplate::find_visible() {
 }
 
 /// Renders small conversations to find out what the template does.
-void ChatTemplate::probe() {
-  const std::string answer = placeholder(0);
+void ChatTemplate::probe(jinja::Budget& budget) {
+  const std::string answer = placeholder(0), rule = placeholder(1);
   const Json user = message_json("user", "x");
   const std::string prompt =
-      run(Json::array({user}), true);  // what every template must be able to render
+      run(Json::array({user}), true, nullptr, budget);  // what every template must render
   try {
-    run(Json::array({message_json("system", "x"), user}), true);
+    const Json both = Json::array({message_json("system", rule), user});
+    takes_system_ = run(both, true, nullptr, budget).find(rule) != std::string::npos;
   } catch (const TemplateRaised&) {
     takes_system_ = false;
   }
-  const std::string whole = run(Json::array({user, message_json("assistant", answer)}), false);
+  const std::string whole =
+      run(Json::array({user, message_json("assistant", answer)}), false, nullptr, budget);
   const size_t at = whole.find(answer);
   if (at == std::string::npos) return;
   if (whole.starts_with(prompt) && prompt.size() <= at) {
@@ -138,15 +142,17 @@ void ChatTemplate::probe() {
 }
 
 /// A variable of one of the usual names is a switch if it changes where an answer begins.
-void ChatTemplate::find_thinking_switch() {
+void ChatTemplate::find_thinking_switch(jinja::Budget& budget) {
   const Json user = Json::array({message_json("user", "x")});
   for (const char* name : {"enable_thinking", "thinking"}) {
     if (source_.jinja.find(name) == std::string::npos) continue;
     const auto prompt = [&](bool thinks) {
-      return run(user, /*add_generation_prompt=*/true, nullptr, Json{{name, thinks}});
+      return run(user, /*add_generation_prompt=*/true, nullptr, budget, Json{{name, thinks}});
     };
     try {
       if (prompt(true) == prompt(false)) continue;
+    } catch (const TemplateTooCostly&) {
+      throw;
     } catch (const UserError&) {
       continue;
     }
@@ -160,14 +166,14 @@ std::string ChatTemplate::thinking_switch(bool thinks) const {
 }
 
 std::string ChatTemplate::run(const Json& messages, bool add_generation_prompt, const Json& tools,
-                              const Json& more) const {
+                              jinja::Budget& budget, const Json& more) const {
   Json variables = more;
   variables.update(source_.special_tokens);
   variables["messages"] = messages;
   variables["add_generation_prompt"] = add_generation_prompt;
   variables["tools"] = tools;
   variables["documents"] = nullptr;
-  return with_advice([&] { return template_.render(variables, source_.today); });
+  return with_advice([&] { return template_.render(variables, source_.today, budget); });
 }
 
 bool ChatTemplate::keeps_ids(const Message& message) const {
@@ -181,7 +187,7 @@ bool ChatTemplate::keeps_ids(const Message& message) const {
 Json ChatTemplate::to_json(const std::vector<Message>& messages) const {
   const auto escape = [&](const std::string& text) { return tokens_.escape(text); };
   const auto escaped_id = [&](const std::string& id) {
-    return escape(tool_format_ == ToolFormat::kMistral ? nine_characters(id) : id);
+    return escape(dialect_.format == ToolFormat::kMistral ? nine_characters(id) : id);
   };
   Json result = Json::array();
   for (size_t i = 0; i < messages.size(); ++i) {
@@ -197,6 +203,7 @@ Json ChatTemplate::to_json(const std::vector<Message>& messages) const {
       result.back()["tool_calls"].push_back(
           call_json(escaped_id(call.id), escape(call.name), with_texts(arguments, escape)));
     }
+    result.back() = in_dialect(std::move(result.back()), dialect_);
   }
   const bool has_both =
       messages.size() > 1 && messages[0].role == "system" && messages[1].role == "user";
@@ -209,10 +216,10 @@ Json ChatTemplate::to_json(const std::vector<Message>& messages) const {
 }
 
 /// A system message alone; `messages` holds nothing else.
-std::string ChatTemplate::run_opening(Json messages, const Json& tools,
+std::string ChatTemplate::run_opening(Json messages, const Json& tools, jinja::Budget& budget,
                                       const Json& variables) const {
   try {
-    std::string text = run(messages, false, tools, variables);
+    std::string text = run(messages, false, tools, budget, variables);
     if (!text.empty()) return text;
   } catch (const TemplateRaised&) {
   }
@@ -223,7 +230,7 @@ std::string ChatTemplate::run_opening(Json messages, const Json& tools,
     messages[0] = message_json(
         "user", fmt::format("{}\n\n{}", messages[0]["content"].get<std::string>(), first));
   }
-  const std::string text = run(messages, false, tools, variables);
+  const std::string text = run(messages, false, tools, budget, variables);
   return text.substr(0, text.find(first));
 }
 
@@ -292,8 +299,12 @@ std::vector<ChatTemplate::Segment> ChatTemplate::render(const std::vector<Messag
   const Json more = variables.empty() ? Json::object() : without_control(variables, "variables");
   const bool is_opening =
       messages.size() == 1 && messages[0].role == "system" && !add_generation_prompt;
-  std::string text = is_opening ? run_opening(contents, shown, more)
-                                : run(contents, add_generation_prompt, shown, more);
+  jinja::Budget budget;
+  std::string text = is_opening
+                         ? run_opening(contents, shown, budget, more)
+                         : render_in_order(contents, source_.where, [&](const Json& ordered) {
+                             return run(ordered, add_generation_prompt, shown, budget, more);
+                           });
   for (size_t i = 0; i < messages.size(); ++i) {
     if (keeps_ids(messages[i])) fit_ids(i, messages[i], text);
   }

@@ -50,13 +50,14 @@ class ChatTemplate {
   /// template, if the engine cannot run this one.
   ChatTemplate(Source source, const std::vector<AddedToken>& added);
 
-  /// UserError for roles or an order that the template rejects. If it rejects system messages,
-  /// they go into the first user message. If the template gives nothing for a system message
-  /// alone without the generation prompt, the result is what precedes the first user message's
-  /// content.
+  /// The template gets the messages as they are. If it rejects their order, or leaves out what a
+  /// system, a user or a function says, it gets them in another (message_order.h); UserError if it
+  /// takes none. If the template gives nothing for a system message alone without the generation
+  /// prompt, the result is what precedes the first user message's content.
   /// `tools` are shown as the template does it; their texts, too, may hold no control token. If the
   /// template takes only one call per message, several become one message each; if roles must
-  /// alternate, an empty message separates a function's from the user's.
+  /// alternate, an empty message separates a function's from the user's; if it shows tools but no
+  /// calls, calls are written into the content as it tells the model to.
   /// `variables`: more of the template's, as a JSON object; empty: none. They replace none that the
   /// template always has, and their texts may hold no control token.
   std::vector<Segment> render(const std::vector<Message>& messages, bool add_generation_prompt,
@@ -66,7 +67,7 @@ class ChatTemplate {
   std::string thinking_switch(bool thinks) const;
 
   /// How the template shows an assistant's calls, if it shows tools at all.
-  ToolFormat tool_format() const { return tool_format_; }
+  ToolFormat tool_format() const { return dialect_.format; }
 
   /// The token that ends an assistant's answer, if the template does so with one control token.
   std::optional<TokenId> end_token() const { return end_token_; }
@@ -75,9 +76,10 @@ class ChatTemplate {
   bool answers_follow_prompt() const { return answers_follow_prompt_; }
 
  private:
-  std::string run(const Json& messages, bool add_generation_prompt, const Json& tools = nullptr,
-                  const Json& variables = Json::object()) const;
-  std::string run_opening(Json messages, const Json& tools, const Json& variables) const;
+  std::string run(const Json& messages, bool add_generation_prompt, const Json& tools,
+                  jinja::Budget& budget, const Json& variables = Json::object()) const;
+  std::string run_opening(Json messages, const Json& tools, jinja::Budget& budget,
+                          const Json& variables) const;
   Json to_json(const std::vector<Message>& messages) const;
   bool keeps_ids(const Message& message) const;
   void fit_ids(size_t index, const Message& message, std::string& text) const;
@@ -85,8 +87,8 @@ class ChatTemplate {
   void split_text(std::string_view text, const std::vector<Message>& messages,
                   std::vector<Segment>& segments) const;
   void find_visible();
-  void probe();
-  void find_thinking_switch();
+  void probe(jinja::Budget& budget);
+  void find_thinking_switch(jinja::Budget& budget);
 
   Source source_;
   ControlTokens tokens_;
@@ -96,7 +98,7 @@ class ChatTemplate {
   std::string before_answer_, after_answer_;  // between generation prompt, content and end token
   std::optional<TokenId> end_token_;
   std::string thinking_switch_;  // a variable; empty: none
-  ToolFormat tool_format_ = ToolFormat::kNone;
+  ToolDialect dialect_;
   CallOrder call_order_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "text/jinja/budget.h"
 
 namespace predgen {
 
@@ -15,16 +16,24 @@ class TemplateRaised : public UserError {
   using UserError::UserError;
 };
 
-/// A Jinja template as transformers runs chat templates: trim_blocks, lstrip_blocks, loop controls,
-/// raise_exception, strftime_now. The engine is llama.cpp's. Immutable, so several threads may
-/// render at once.
+/// Thrown for a template that takes more than its budget.
+class TemplateTooCostly : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+/// A Jinja template as transformers runs chat templates: Jinja2's immutable sandbox with
+/// trim_blocks, lstrip_blocks, loop controls, generation, tojson, raise_exception and strftime_now.
+/// What text/jinja/ does not support is refused by name. Immutable, so several threads may render
+/// at once.
 class JinjaTemplate {
  public:
-  /// UserError that begins with `where` for a template that the engine cannot read.
+  /// UserError that begins with `where` for what is no template.
   JinjaTemplate(const std::string& source, const std::string& where);
 
-  /// `variables` is an object; `now` is what strftime_now prints. UserError, TemplateRaised.
-  std::string render(const Json& variables, const std::tm& now) const;
+  /// `variables` is an object; `now` is what strftime_now prints. `budget` may be shared by several
+  /// renderings. UserError, TemplateRaised, TemplateTooCostly.
+  std::string render(const Json& variables, const std::tm& now, jinja::Budget& budget) const;
 
  private:
   struct Program;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "text/jinja/operations.h"
+#include "text/template/jinja_template.h"
 #include "text/tools/tool_call_parser.h"
 
 namespace predgen {
@@ -24,6 +26,21 @@ std::string nine_characters(const std::string& id) {
   return letters.substr(letters.size() - kLength);
 }
 
+namespace {
+
+/// As Python's json.dumps() writes it, which models have seen: blanks behind commas and colons.
+std::string python_json(const Json& value) {
+  try {
+    jinja::Budget budget;
+    jinja::Runtime runtime(budget);
+    return jinja::json_text(runtime, runtime.from_json(value), {});
+  } catch (const jinja::Failure& failure) {
+    throw UserError("the arguments of a call: {}", failure.what());
+  }
+}
+
+}  // namespace
+
 Json with_texts(const Json& value, const std::function<std::string(const std::string&)>& change) {
   if (value.is_string()) return change(value.get<std::string>());
   Json result = value;
@@ -42,14 +59,38 @@ bool renders(const RunTemplate& run, const Json& messages, const Json& tools) {
   try {
     run(messages, /*add_generation_prompt=*/true, tools);
     return true;
+  } catch (const TemplateTooCostly&) {
+    throw;
   } catch (const UserError&) {
     return false;
   }
 }
 
+/// The form in which `prompt` tells the model to write calls.
+ToolFormat told_format(const std::string& prompt) {
+  const auto has = [&](const char* mark) { return prompt.find(mark) != std::string::npos; };
+  if (has("<tool_call>") && !has("<function=") && !has("<arg_key>")) return ToolFormat::kHermes;
+  return has("[TOOL_CALLS]") ? ToolFormat::kMistral : ToolFormat::kNone;
+}
+
+/// The dialect of a template that renders a message with calls like one without.
+ToolDialect content_dialect(const RunTemplate& run, const std::string& prompt, const Json& chat,
+                            const Json& tools) {
+  ToolDialect result{.format = told_format(prompt), .has_calls_in_content = true};
+  const std::string mark = "\xFE";
+  Json said = chat;
+  said.push_back({{"role", "tool"}, {"content", mark}, {"tool_call_id", "abcdefghi"}});
+  try {
+    result.has_results_as_user = run(said, true, tools).find(mark) == std::string::npos;
+  } catch (const TemplateRaised&) {
+    result.has_results_as_user = true;
+  }
+  return result;
+}
+
 }  // namespace
 
-ToolFormat find_tool_format(const RunTemplate& run) {
+ToolDialect find_tool_dialect(const RunTemplate& run) {
   const std::string name = "probe";
   const Json arguments{{"x", "y"}};
   const Json parameters{{"type", "object"}, {"properties", {{"x", {{"type", "string"}}}}}};
@@ -57,15 +98,22 @@ ToolFormat find_tool_format(const RunTemplate& run) {
   const Json tools = Json::array({{{"type", "function"}, {"function", function}}});
   const Json user{{"role", "user"}, {"content", "x"}};
   const Json calls = Json::array({call_json("abcdefghi", name, arguments)});
-  const Json assistant{{"role", "assistant"}, {"content", ""}, {"tool_calls", calls}};
+  const Json silent{{"role", "assistant"}, {"content", ""}};
+  Json assistant = silent;
+  assistant["tool_calls"] = calls;
   std::string prompt, whole;
+  bool has_calls = true;
   try {
     prompt = run(Json::array({user}), true, tools);
+    if (prompt.find(name) == std::string::npos) return {};
     whole = run(Json::array({user, assistant}), false, tools);
+    has_calls = whole != run(Json::array({user, silent}), false, tools);
+  } catch (const TemplateTooCostly&) {
+    throw;
   } catch (const UserError&) {
-    return ToolFormat::kNone;
+    return {};
   }
-  if (prompt.find(name) == std::string::npos) return ToolFormat::kNone;
+  if (!has_calls) return content_dialect(run, prompt, {user, silent}, tools);
   const std::string answer = whole.starts_with(prompt) ? whole.substr(prompt.size()) : whole;
   for (const auto format : {ToolFormat::kHermes, ToolFormat::kMistral, ToolFormat::kLlama}) {
     ToolCallParser parser(format, {name});
@@ -73,12 +121,35 @@ ToolFormat find_tool_format(const RunTemplate& run) {
     const bool has_call = std::ranges::any_of(parts, [&](const ToolCallParser::Part& part) {
       return part.call.name == name && part.call.arguments == arguments.dump();
     });
-    if (has_call) return format;
+    if (has_call) return {.format = format};
   }
-  return ToolFormat::kNone;
+  return {};
 }
 
-CallOrder find_call_order(const RunTemplate& run) {
+Json in_dialect(Json message, const ToolDialect& dialect) {
+  if (dialect.has_results_as_user && message["role"] == "tool") {
+    const std::string text = message["content"].get<std::string>();
+    return {{"role", "user"},
+            {"content", fmt::format("<tool_response>\n{}\n</tool_response>", text)}};
+  }
+  if (!dialect.has_calls_in_content || !message.contains("tool_calls")) return message;
+  std::string content = message["content"].get<std::string>();
+  const bool is_hermes = dialect.format == ToolFormat::kHermes;
+  std::string calls;
+  for (const Json& call : message["tool_calls"]) {
+    const std::string json = python_json(call["function"]);
+    calls += is_hermes
+                 ? fmt::format("{}<tool_call>\n{}\n</tool_call>", calls.empty() ? "" : "\n", json)
+                 : (calls.empty() ? "" : ", ") + json;
+  }
+  if (!content.empty()) content += "\n";
+  content += is_hermes ? calls : fmt::format("[TOOL_CALLS][{}]", calls);
+  message["content"] = std::move(content);
+  message.erase("tool_calls");
+  return message;
+}
+
+CallOrder find_call_order(const RunTemplate& run, const ToolDialect& dialect) {
   const auto call = [](const char* id) { return call_json(id, "f", Json::object()); };
   const auto said = [](const char* id) {
     return Json{{"role", "tool"}, {"content", "x"}, {"tool_call_id", id}};
@@ -97,11 +168,16 @@ CallOrder find_call_order(const RunTemplate& run) {
   const Json user = plain("user", "x"), called = calling(Json::array({call(one)}));
   CallOrder order;
   const Json both = calling(Json::array({call(one), call(other)}));
-  order.is_one_a_message = !renders(run, {user, both, said(one), said(other)}, tools) &&
-                           renders(run, {user, called, said(one)}, tools);
-  if (renders(run, {user, called, said(one), user}, tools)) return order;
+  const auto takes = [&](const std::vector<Json>& messages) {
+    Json chat = Json::array();
+    for (const Json& message : messages) chat.push_back(in_dialect(message, dialect));
+    return renders(run, chat, tools);
+  };
+  order.is_one_a_message =
+      !takes({user, both, said(one), said(other)}) && takes({user, called, said(one)});
+  if (takes({user, called, said(one), user})) return order;
   for (const char* text : {"", "OK."}) {
-    if (!renders(run, {user, called, said(one), plain("assistant", text), user}, tools)) continue;
+    if (!takes({user, called, said(one), plain("assistant", text), user})) continue;
     order.between = text;
     break;
   }

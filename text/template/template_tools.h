@@ -23,8 +23,15 @@ Json with_texts(const Json& value, const std::function<std::string(const std::st
 /// Renders messages and tools, as a template does; UserError if it rejects them.
 using RunTemplate =
     std::function<std::string(const Json& messages, bool add_generation_prompt, const Json& tools)>;
-/// The form in which a template renders a call; kNone if it does not show tools.
-ToolFormat find_tool_format(const RunTemplate& run);
+/// How a template that shows tools has calls and what functions say.
+struct ToolDialect {
+  ToolFormat format = ToolFormat::kNone;  // kNone if it does not show tools
+  // It has no place for them (SmolLM3), and only tells the model how to write them:
+  bool has_calls_in_content = false, has_results_as_user = false;
+};
+ToolDialect find_tool_dialect(const RunTemplate& run);
+/// A message as such a template takes it: its calls in the content.
+Json in_dialect(Json message, const ToolDialect& dialect);
 
 /// What a template that shows tools rejects in a conversation with calls.
 struct CallOrder {
@@ -32,7 +39,7 @@ struct CallOrder {
   // If roles must alternate (Mistral): the text between a function's message and a user's.
   std::optional<std::string> between{};
 };
-CallOrder find_call_order(const RunTemplate& run);
+CallOrder find_call_order(const RunTemplate& run, const ToolDialect& dialect);
 /// `messages` rearranged for such a template.
 std::vector<Message> arranged(const std::vector<Message>& messages, const CallOrder& order);
 

@@ -35,12 +35,36 @@ bool may_begin(std::string_view text, std::string_view marker) {
   return text.starts_with(marker) || marker.starts_with(text);
 }
 
-std::optional<Json> parsed(std::string_view text) {
-  try {
-    return parse_json(text, "a call");
-  } catch (const UserError&) {
-    return std::nullopt;
+/// `text` without the two mistakes of models that have one meaning only: control characters in
+/// strings, such as line breaks, and commas behind the last item.
+std::string mended(std::string_view text) {
+  std::string result;
+  bool in_string = false, is_escaped = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const bool is_control = static_cast<unsigned char>(c) < 0x20;
+    const size_t next = space_at(text, at + 1);
+    const bool is_last_comma =
+        !in_string && c == ',' && next < text.size() && (text[next] == '}' || text[next] == ']');
+    if (in_string && is_control) {
+      result += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else if (!is_last_comma) {
+      result += c;
+    }
+    if (c == '"' && !is_escaped) in_string = !in_string;
+    is_escaped = in_string && c == '\\' && !is_escaped;
   }
+  return result;
+}
+
+std::optional<Json> parsed(std::string_view text) {
+  for (const std::string& json : {std::string(text), mended(text)}) {
+    try {
+      return parse_json(json, "a call");
+    } catch (const UserError&) {
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace

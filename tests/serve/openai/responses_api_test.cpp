@@ -75,7 +75,8 @@ TEST(ResponsesApi, RefusesWithTheFieldsOfThisApi) {
 TEST(ResponsesApi, NamesWhatItIgnores) {
   CountingApi api;
   FakeReply reply;
-  api.handle(responses_request(R"("input":"hello","stream":true,"colour":"red","a\r\nb":1)"), reply);
+  api.handle(responses_request(R"("input":"hello","stream":true,"colour":"red","a\r\nb":1)"),
+             reply);
   ASSERT_EQ(reply.headers.size(), 1U);
   EXPECT_EQ(reply.headers[0].second, "colour, ..");
   EXPECT_EQ(reply.event_types.back(), "response.completed");

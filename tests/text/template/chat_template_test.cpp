@@ -147,7 +147,7 @@ TEST(ChatTemplate, DefaultSystemMessageOfEachFamily) {
 
 TEST(ChatTemplate, WhatTheEngineCannotRunIsRefusedOnlyForChats) {
   for (const char* text : {"{% for message in messages %}", "{{ messages | nonsense }}",
-                           "{{ messages[0].content.frobnicate() }}", "{{ '\\q' }}"}) {
+                           "{{ messages[0].content.frobnicate() }}", "{{ '\\xq' }}"}) {
     const auto tokenizer = tokenizer_with(text);
     EXPECT_EQ(tokenizer->encode("he"), (TokenIds{Folder::kHe}));
     expect_user_error(
@@ -234,9 +234,16 @@ TEST(ChatTemplate, SystemMessageGoesWhereItIsTaken) {
   Message cut = user;
   cut.ids = {'q'};
   EXPECT_EQ(text({system, cut}, true), "<|im_start|>[INST] Guess.\n\nq [/INST]");
-  // The template's own refusals stay.
-  EXPECT_THROW(text({user, user}, true), UserError);
-  EXPECT_THROW(text({user, system}, true), UserError);
+  // Where roles must alternate, neighbours are one message, and late rules are the user's.
+  EXPECT_EQ(text({user, user}, true), "<|im_start|>[INST] hi\n\nhi [/INST]");
+  EXPECT_EQ(text({user, system}, true), "<|im_start|>[INST] hi\n\nGuess. [/INST]");
+  EXPECT_EQ(text({system, system, user}, true),
+            "<|im_start|>[INST] Guess.\n\nGuess.\n\nhi [/INST]");
+  EXPECT_EQ(text({answer, user}, true),
+            "<|im_start|>[INST]  [/INST] yo <|im_end|>[INST] hi [/INST]");
+  EXPECT_EQ(text({user, answer, system}, true),
+            "<|im_start|>[INST] hi [/INST] yo <|im_end|>[INST] Guess. [/INST]");
+  EXPECT_EQ(text({system}, true), "<|im_start|>[INST] Guess. [/INST]");
 }
 
 TEST(ChatTemplate, AnswersAsIdsStandWhereTheyWereGenerated) {

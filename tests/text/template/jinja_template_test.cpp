@@ -1,7 +1,9 @@
 #include "text/template/jinja_template.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -13,7 +15,8 @@ namespace {
 std::string render(const std::string& source, const Json& variables = Json::object()) {
   std::tm day{};
   day.tm_year = 124, day.tm_mon = 6, day.tm_mday = 26;
-  return JinjaTemplate(source, "here").render(variables, day);
+  jinja::Budget budget;
+  return JinjaTemplate(source, "here").render(variables, day, budget);
 }
 
 TEST(JinjaTemplate, WhiteSpaceOfBlocksAsInTransformers) {
@@ -87,37 +90,53 @@ TEST(JinjaTemplate, ErrorsAreOneLineWithThePlace) {
 }
 
 TEST(JinjaTemplate, EndlessAndHugeTemplatesFail) {
-  const auto fails = [](const std::string& source, const char* part) {
-    expect_user_error([&] { render(source); }, {"here: ", part});
+  const auto fails = [](const std::string& source, const std::string& part) {
+    jinja::Budget budget({.time = std::chrono::milliseconds(100)});
+    const Json none = Json::object();
+    try {
+      JinjaTemplate(source, "here").render(none, std::tm{}, budget);
+      ADD_FAILURE() << source << " renders";
+    } catch (const UserError& error) {
+      EXPECT_THAT(std::string(error.what()),
+                  testing::AllOf(testing::StartsWith("here: "), testing::HasSubstr(part)));
+    }
   };
   fails("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "nested too deep");
-  fails("{% for i in range(9999999999) %}{% endfor %}", "too much text or too many values");
-  fails("{{ 'x' * 9999999999 }}", "too much text or too many values");
-  fails("{% for i in range(2000) %}{% for j in range(2000) %}{% endfor %}{% endfor %}", "too many");
+  fails("{% for i in range(9999999999) %}{% endfor %}", "100000");
+  fails("{{ 'x' * 9999999999 }}", "8 MiB");
+  fails("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
+        "longer than 100 ms");
   fails(
       "{% set n = namespace(x='ab') %}{% for i in range(50) %}{% set n.x = n.x ~ n.x %}{% endfor "
       "%}",
-      "too much text");
+      "8 MiB");
   fails("{% set n = namespace(x=[]) %}{% for i in range(200) %}{% set n.x = [n.x] %}{% endfor %}",
         "nested too deep");
-  fails("{% set x = [] %}{{ x.append([x]) }}", "holds itself");
+  fails("{% set x = [] %}{{ x.append([x]) }}", "append");
   std::string doubled = "{% set x = [1] %}";  // 2^60 numbers in 60 lists
   for (int i = 0; i < 60; ++i) doubled += "{% set x = [x, x] %}";
   for (const char* use : {"{{ x }}", "{{ x | string }}", "{{ x | tojson }}"}) {
-    fails(doubled + use, "too many steps");
+    fails(doubled + use, "here: line 1: it ");
   }
-  fails("{{ ('' | trim) * 9999999999 }}", "too many values");
-  fails("{{ 'a\nb' | indent(9999999999) }}", "too much text");
-  const std::string words = "{% set x = 'a ' * 100000 %}";
-  EXPECT_EQ(render(words + "{{ x | length }}"), "200000");
-  for (const char* use : {"{{ x.split() }}", "{{ x.rsplit() }}", "{{ x.replace('a', 'bb') }}",
-                          "{{ x.replace('', x) }}"}) {
-    fails(words + use, "too much text or too many values");
-  }
+  fails(
+      "{% set n = namespace(x='a', l=[]) %}{% for i in range(20) %}{% set n.x = n.x * 2 %}"
+      "{% endfor %}{% for i in range(999) %}{% set n.l = n.l + [n.x ~ i] %}{% endfor %}",
+      "96 MiB of memory");
+  fails("{{ 'a\nb' | indent(9999999999) }}", "8 MiB");
   fails("{{ " + std::string(1000, '(') + "1" + std::string(1000, ')') + " }}", "nested too deep");
+  fails(
+      "{{ 1" +
+          [] {
+            std::string sum;
+            for (int i = 0; i < 5000; ++i) sum += " + 1";
+            return sum;
+          }() +
+          " }}",
+      "too long or nested too deep");
+  fails(std::string(2 << 20, 'x'), "longer than 1 MiB");
   fails("{{ 1 is divisibleby(0) }}", "division by zero");
   EXPECT_EQ(render("{{ range(0, 9223372036854775807, 9223372036854775806)|length }}"), "2");
-  EXPECT_EQ(render("{{ [1, 2, 3][1::-9223372036854775807] }}"), "2");
+  EXPECT_EQ(render("{{ [1, 2, 3][1::-9223372036854775807] }}"), "[2]");
   EXPECT_EQ(render("{{ (-9223372036854775807 - 1) is divisibleby(-1) }}"), "True");
 }
 
@@ -131,7 +150,8 @@ TEST(JinjaTemplate, LongConversationsAreWithinTheLimits) {
       "{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] | trim + '<|im_end|>' + '\\n' }}"
       "{% endfor %}",
       "here");
-  EXPECT_GT(chat.render({{"messages", messages}}, std::tm{}).size(), 5'000'000);
+  jinja::Budget budget;
+  EXPECT_GT(chat.render({{"messages", messages}}, std::tm{}, budget).size(), 5'000'000);
 }
 
 TEST(JinjaTemplate, SeveralThreadsMayRender) {
@@ -141,7 +161,8 @@ TEST(JinjaTemplate, SeveralThreadsMayRender) {
   std::vector<std::thread> threads;
   for (size_t t = 0; t < results.size(); ++t) {
     threads.emplace_back([&, t] {
-      for (int i = 0; i < 100; ++i) results[t] = shared.render({{"n", t}}, std::tm{});
+      jinja::Budget budget;
+      for (int i = 0; i < 100; ++i) results[t] = shared.render({{"n", t}}, std::tm{}, budget);
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -1,0 +1,43 @@
+// Renders templates for jinja_parity.py. Each line of the input is an object with "template" and
+// "variables"; each line of the output has "text", or "error" and its kind.
+#include <chrono>
+#include <iostream>
+#include <string>
+
+#include "core/json.h"
+#include "text/template/jinja_template.h"
+
+namespace {
+
+predgen::Json failed(const char* kind, const std::exception& error) {
+  return {{"error", error.what()}, {"kind", kind}};
+}
+
+predgen::Json rendered(const predgen::Json& one, const std::tm& now) {
+  try {
+    predgen::jinja::Budget budget;
+    const predgen::JinjaTemplate jinja(one.at("template").get<std::string>(), "here");
+    return {{"text", jinja.render(one.at("variables"), now, budget)}};
+  } catch (const predgen::TemplateRaised& error) {
+    return failed("raised", error);
+  } catch (const predgen::TemplateTooCostly& error) {
+    return failed("costly", error);
+  } catch (const predgen::UserError& error) {
+    return failed("refused", error);
+  }
+}
+
+}  // namespace
+
+int main() {
+  std::tm now{};
+  const std::time_t time = std::time(nullptr);
+  localtime_r(&time, &now);
+  for (std::string line; std::getline(std::cin, line);) {
+    const auto begin = std::chrono::steady_clock::now();
+    predgen::Json result = rendered(predgen::parse_json(line, "the input"), now);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    result["seconds"] = seconds.count();
+    std::cout << predgen::to_text(result) << std::endl;
+  }
+}

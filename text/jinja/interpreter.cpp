@@ -1,0 +1,268 @@
+#include "text/jinja/interpreter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "text/jinja/functions.h"
+#include "text/jinja/python_text.h"
+
+namespace predgen::jinja {
+const Value* Scope::find(std::string_view name) const {
+  for (const Scope* scope = this; scope != nullptr; scope = scope->parent.get()) {
+    for (const auto& [key, value] : scope->values) {
+      if (key == name) return &value;
+    }
+  }
+  return nullptr;
+}
+
+void Scope::set(Budget& budget, std::string_view name, Value value) {
+  for (auto& [key, old] : values) {
+    if (key != name) continue;
+    old = std::move(value);
+    return;
+  }
+  held.attach(budget, sizeof(Value) + sizeof(std::string));
+  values.emplace_back(name, std::move(value));
+}
+
+std::string Interpreter::render(const Program& program, const ScopePtr& variables) {
+  root_ = std::make_shared<Scope>();
+  root_->parent = variables;
+  runtime_.at_end([root = root_] { root->values.clear(); });
+  try {
+    execute(program.body, root_);
+  } catch (const Raised&) {
+    throw;
+  } catch (const TooMuch& failure) {
+    throw TooMuch(fmt::format("line {}: {}", line_, failure.what()));
+  } catch (const Failure& failure) {
+    throw Failure(fmt::format("line {}: {}", line_, failure.what()));
+  }
+  return std::move(output_);
+}
+
+void Interpreter::write(std::string_view text) { runtime_.budget.append(output_, text); }
+
+template <typename Work>
+std::string Interpreter::captured(const Work& work) {
+  std::string outer = std::exchange(output_, {});
+  const Budget::Held held(runtime_.budget, outer.size());
+  work();
+  return std::exchange(output_, std::move(outer));
+}
+
+Interpreter::Flow Interpreter::execute(const Body& body, const ScopePtr& scope) {
+  for (const Statement& statement : body) {
+    line_ = statement.line;
+    const Flow flow = execute(statement, scope);
+    if (flow != Flow::kNext) return flow;
+  }
+  return Flow::kNext;
+}
+
+Interpreter::Flow Interpreter::execute(const Statement& statement, const ScopePtr& scope) {
+  if (statement.type == StatementType::kData) {
+    write(statement.text);
+    return Flow::kNext;
+  }
+  const Budget::Nested nested(runtime_.budget);
+  switch (statement.type) {
+    case StatementType::kData:
+      break;
+    case StatementType::kPrint:
+      for (const ExpressionPtr& expression : statement.expressions) {
+        write(printed(runtime_, evaluate(*expression, scope)));
+      }
+      break;
+    case StatementType::kIf:
+      return execute_if(statement, scope);
+    case StatementType::kFor:
+      execute_for(statement, scope);
+      break;
+    case StatementType::kSet:
+      assign(*statement.expressions[0], scope, evaluate(*statement.expressions[1], scope));
+      break;
+    case StatementType::kSetBlock:
+      return execute_set_block(statement, scope);
+    case StatementType::kMacro:
+      execute_macro(statement, scope);
+      break;
+    case StatementType::kCall:
+      execute_call(statement, scope);
+      break;
+    case StatementType::kFilter: {
+      Flow flow = Flow::kNext;
+      const auto inner = std::make_shared<Scope>(scope);
+      std::string text = captured([&] { flow = execute(statement.bodies[0], inner); });
+      if (flow != Flow::kNext) return flow;
+      const Value value = runtime_.text(std::move(text));
+      write(printed(runtime_, apply_filters(*statement.expressions[0], inner, value)));
+      break;
+    }
+    case StatementType::kWith:
+      return execute_with(statement, scope);
+    case StatementType::kScope:
+      return execute(statement.bodies[0], std::make_shared<Scope>(scope));
+    case StatementType::kBlock:
+      return execute(statement.bodies[0], std::make_shared<Scope>(root_));
+    case StatementType::kBreak:
+      return Flow::kBreak;
+    case StatementType::kContinue:
+      return Flow::kContinue;
+  }
+  return Flow::kNext;
+}
+
+Interpreter::Flow Interpreter::execute_if(const Statement& statement, const ScopePtr& scope) {
+  for (size_t i = 0; i < statement.bodies.size(); ++i) {
+    const bool is_else = i == statement.expressions.size();
+    if (is_else || is_true(runtime_, evaluate(*statement.expressions[i], scope))) {
+      return execute(statement.bodies[i], scope);
+    }
+  }
+  return Flow::kNext;
+}
+
+Interpreter::Flow Interpreter::execute_set_block(const Statement& statement,
+                                                 const ScopePtr& scope) {
+  const auto inner = std::make_shared<Scope>(scope);
+  Flow flow = Flow::kNext;
+  std::string text = captured([&] { flow = execute(statement.bodies[0], inner); });
+  if (flow != Flow::kNext) return flow;
+  Value value = runtime_.text(std::move(text));
+  if (statement.expressions[1]) value = apply_filters(*statement.expressions[1], inner, value);
+  assign(*statement.expressions[0], scope, value);
+  return Flow::kNext;
+}
+
+Interpreter::Flow Interpreter::execute_with(const Statement& statement, const ScopePtr& scope) {
+  const auto inner = std::make_shared<Scope>(scope);
+  for (size_t i = 0; i < statement.expressions.size(); i += 2) {
+    assign(*statement.expressions[i], inner, evaluate(*statement.expressions[i + 1], scope));
+  }
+  return execute(statement.bodies[0], inner);
+}
+
+void Interpreter::assign(const Expression& target, const ScopePtr& scope, const Value& value) {
+  if (target.type == Expression::Type::kName) {
+    scope->set(runtime_.budget, target.name, value);
+    return;
+  }
+  if (target.type == Expression::Type::kAttributeOfNamespace) {
+    return assign_attribute(target, scope, value);
+  }
+  const std::vector<Value> values = all_items(runtime_, value);
+  if (values.size() != target.children.size()) {
+    throw Failure(fmt::format("{} values cannot be assigned to {} names", values.size(),
+                              target.children.size()));
+  }
+  for (size_t i = 0; i < values.size(); ++i) assign(*target.children[i], scope, values[i]);
+}
+
+void Interpreter::assign_attribute(const Expression& target, const ScopePtr& scope,
+                                   const Value& value) {
+  const Value* found = scope->find(target.name);
+  if (found == nullptr || !found->is(Kind::kNamespace)) {
+    throw Failure(fmt::format("\"{}\" is no namespace, so it cannot be given \"{}\"", target.name,
+                              target.attribute));
+  }
+  set_attribute(runtime_, *found, target.attribute, value);
+}
+
+void Interpreter::execute_macro(const Statement& statement, const ScopePtr& scope) {
+  scope->set(runtime_.budget, statement.signature.name, macro(statement, scope));
+}
+
+void Interpreter::execute_call(const Statement& statement, const ScopePtr& scope) {
+  const Value caller = macro(statement, scope);
+  write(printed(runtime_, call_function(*statement.expressions[0], scope, &caller)));
+}
+
+Value Interpreter::macro(const Statement& statement, const ScopePtr& scope) {
+  if (!scope->is_kept) {
+    scope->is_kept = true;
+    runtime_.at_end([scope] { scope->values.clear(); });
+  }
+  Value result = runtime_.function(fmt::format("<Macro {}>", quoted_text(statement.signature.name)),
+                                   [this, &statement, scope](Runtime&, const Arguments& arguments) {
+                                     return run_macro(statement, scope, arguments);
+                                   });
+  const_cast<Custom&>(result.custom()).attribute =  // not shared yet
+      [&signature = statement.signature](Runtime& runtime,
+                                         std::string_view name) -> std::optional<Value> {
+    if (name == "name") return runtime.text(signature.name);
+    if (name == "caller") return Value::boolean(signature.takes_caller);
+    if (name == "catch_kwargs") return Value::boolean(signature.takes_named);
+    if (name == "catch_varargs") return Value::boolean(signature.takes_more);
+    if (name != "arguments") return std::nullopt;
+    std::vector<Value> names;
+    for (const std::string& parameter : signature.parameters) {
+      names.push_back(runtime.text(parameter));
+    }
+    return runtime.tuple(std::move(names));
+  };
+  return result;
+}
+
+Value Interpreter::run_macro(const Statement& statement, const ScopePtr& outer,
+                             const Arguments& arguments) {
+  const Budget::Nested nested(runtime_.budget);
+  const Signature& signature = statement.signature;
+  const auto scope = std::make_shared<Scope>(outer);
+  const auto& names = signature.parameters;
+  const auto fail = [&](const std::string& why) -> void {
+    throw Failure(fmt::format("the macro \"{}\" {}", signature.name, why));
+  };
+  std::vector<std::optional<Value>> given(names.size());
+  for (size_t i = 0; i < std::min(names.size(), arguments.positional.size()); ++i) {
+    given[i] = arguments.positional[i];
+  }
+  std::vector<Value> more;
+  for (size_t i = names.size(); i < arguments.positional.size(); ++i) {
+    more.push_back(arguments.positional[i]);
+  }
+  if (!more.empty() && !signature.takes_more) {
+    fail(fmt::format("takes no more than {} arguments", names.size()));
+  }
+  std::vector<std::pair<Value, Value>> named;
+  std::optional<Value> caller;
+  for (const auto& [name, value] : arguments.named) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found != names.end()) {
+      std::optional<Value>& place = given[static_cast<size_t>(found - names.begin())];
+      if (place) fail(fmt::format("got two values for \"{}\"", name));
+      place = value;
+    } else if (name == "caller" && signature.takes_caller) {
+      caller = value;
+    } else if (signature.takes_named) {
+      named.emplace_back(runtime_.text(name), value);
+    } else {
+      fail(fmt::format("has no parameter \"{}\"", name));
+    }
+  }
+  const bool names_caller = std::find(names.begin(), names.end(), "caller") != names.end();
+  if (signature.takes_caller && !names_caller) {
+    scope->set(runtime_.budget, "caller",
+               caller.value_or(Value::undefined("no caller is defined")));
+  }
+  if (signature.takes_named) scope->set(runtime_.budget, "kwargs", runtime_.dict(std::move(named)));
+  if (signature.takes_more) scope->set(runtime_.budget, "varargs", runtime_.tuple(std::move(more)));
+  const size_t num_required = names.size() - signature.defaults.size();
+  for (size_t i = 0; i < names.size(); ++i) {
+    Value value =
+        given[i] ? *given[i]
+        : i < num_required
+            ? Value::undefined(fmt::format("the parameter \"{}\" was not given", names[i]))
+            : evaluate(*signature.defaults[i - num_required], scope);
+    scope->set(runtime_.budget, names[i], std::move(value));
+  }
+  const int line = line_;
+  std::string text = captured([&] { execute(statement.bodies[0], scope); });
+  line_ = line;
+  return runtime_.text(std::move(text));
+}
+
+}  // namespace predgen::jinja
