@@ -10,12 +10,12 @@
 namespace predgen {
 namespace {
 
-constexpr std::string_view kBlank = " \t\r\n";
+constexpr std::string_view kContentBlank = " \t\r\n";
 
 std::string role_of(const Json& message) { return message.at("role").get<std::string>(); }
 std::string content_of(const Json& message) { return message.at("content").get<std::string>(); }
 
-std::string joined(const std::string& one, const std::string& other) {
+std::string joined_contents(const std::string& one, const std::string& other) {
   return one.empty() || other.empty() ? one + other : one + "\n\n" + other;
 }
 
@@ -26,9 +26,9 @@ class Merger {
   void add(const Json& message) {
     const std::string role = role_of(message);
     if (role == "system" && result_.empty()) {
-      system_ = joined(system_, content_of(message));
+      system_ = joined_contents(system_, content_of(message));
     } else if (role == "system") {  // stands behind what functions say, if it comes between
-      late_ = joined(late_, content_of(message));
+      late_ = joined_contents(late_, content_of(message));
     } else if (role == "tool") {
       push(message);
     } else {
@@ -43,7 +43,7 @@ class Merger {
     if (keeps_system_) {
       result_.insert(result_.begin(), said("system", system_));
     } else if (!result_.empty() && role_of(result_.front()) == "user") {
-      result_.front()["content"] = joined(system_, content_of(result_.front()));
+      result_.front()["content"] = joined_contents(system_, content_of(result_.front()));
     } else {
       result_.insert(result_.begin(), said("user", system_));
     }
@@ -66,7 +66,7 @@ class Merger {
                               role_of(result_.back()) == role && !message.contains("tool_calls") &&
                               !result_.back().contains("tool_calls");
     if (is_neighbour) {
-      result_.back()["content"] = joined(content_of(result_.back()), content_of(message));
+      result_.back()["content"] = joined_contents(content_of(result_.back()), content_of(message));
     } else {
       result_.push_back(message);
     }
@@ -89,7 +89,7 @@ Json in_order(const Json& messages, MessageOrder order) {
 namespace {
 
 /// Stands for the content of message `index`; never occurs in UTF-8.
-std::string mark_of(size_t index) { return fmt::format("\xFE{}\xFE", index); }
+std::string content_mark(size_t index) { return fmt::format("\xFE{}\xFE", index); }
 
 /// The places of the messages whose contents `text` does not have word for word.
 std::vector<size_t> not_shown(const Json& messages, const std::string& text) {
@@ -100,9 +100,9 @@ std::vector<size_t> not_shown(const Json& messages, const std::string& text) {
     // Of a single message, a template may show what it likes.
     if (role == "assistant" || (role == "user" && messages.size() == 1)) continue;
     std::string content = content_of(messages[i]);
-    content.erase(0, content.find_first_not_of(kBlank));
+    content.erase(0, content.find_first_not_of(kContentBlank));
     if (content.empty()) continue;
-    content.erase(content.find_last_not_of(kBlank) + 1);
+    content.erase(content.find_last_not_of(kContentBlank) + 1);
     size_t at = text.find(content, from);
     if (at == std::string::npos) at = text.find(content);
     if (at == std::string::npos) {
@@ -120,10 +120,10 @@ std::optional<std::string> find_lost(const Json& messages, const std::string& te
   const std::vector<size_t> missing = not_shown(messages, text);
   if (missing.empty()) return std::nullopt;
   Json marked = messages;
-  for (const size_t i : missing) marked[i]["content"] = mark_of(i);
+  for (const size_t i : missing) marked[i]["content"] = content_mark(i);
   const std::string shown = run(marked);
   for (const size_t i : missing) {
-    if (shown.find(mark_of(i)) == std::string::npos) return role_of(messages[i]);
+    if (shown.find(content_mark(i)) == std::string::npos) return role_of(messages[i]);
   }
   return std::nullopt;
 }

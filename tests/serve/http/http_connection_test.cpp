@@ -89,9 +89,10 @@ TEST(HttpConnection, TheHeadOfARequestDecidesHowMuchItMayUpload) {
       });
   const auto answer = [&](const std::string& path, const std::string& type, size_t size) {
     Socket client(server.port());
-    client.send(fmt::format("POST {} HTTP/1.1\r\nContent-Type: {}\r\nConnection: close\r\n"
-                            "Content-Length: {}\r\n\r\n{}",
-                            path, type, size, std::string(size, 'a')));
+    client.send(
+        fmt::format("POST {} HTTP/1.1\r\nContent-Type: {}\r\nConnection: close\r\n"
+                    "Content-Length: {}\r\n\r\n{}",
+                    path, type, size, std::string(size, 'a')));
     return client.read_all();
   };
   const std::string form = "multipart/form-data; boundary=x";
