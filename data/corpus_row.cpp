@@ -135,6 +135,9 @@ const char* prompt_key(const Json& row) {
 }
 
 CorpusConversation parse_conversation(const Json& row) {
+  if (row.is_array()) {
+    throw UserError("a list, not a JSON object: jq -c '.[]' makes a line of each of its rows");
+  }
   if (!row.is_object()) throw UserError("not a JSON object");
   CorpusConversation conversation;
   conversation.id = id_of(row);

@@ -73,6 +73,19 @@ void make_dataset(const data::BuildConfig& build, Communicator& communicator,
   communicator.barrier();
 }
 
+/// Says so when a model is to learn what it says anyway.
+void warn_of_own_answers(const TrainConfig& config, const data::DatasetReader& dataset) {
+  if (config.objective.kind != ObjectiveKind::kAutoregressive) return;
+  for (const Json& manifest : dataset.manifest()) {
+    if (manifest.at("recipe").value("ar_labels", "") != "fixed_point") continue;
+    spdlog::warn(
+        "{}: holds answers of the model that made it, not those of your chats, which "
+        "configs/train/own_answers.yaml learns",
+        config.dataset.string());
+    return;
+  }
+}
+
 /// The most tokens of each record's row; UserError if one is too long for the model.
 std::vector<int64_t> row_lengths(const data::DatasetReader& dataset, const Objective& objective,
                                  int64_t max_positions) {
@@ -185,6 +198,7 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   if (needs_stop_tokens) stop_tokens = tokenizer->stop_tokens();
   check_data(config, *dataset, {held_out.get(), watched.get()}, tokenizer.get());
   check_mask_tokens(config, tokenizer.get());
+  if (communicator.is_main()) warn_of_own_answers(config, *dataset);
   const std::unique_ptr<Transformer> model = make_model(config);
   const std::unique_ptr<Objective> objective = make_objective(config.objective);
   BatchSampler batches(row_lengths(*dataset, *objective, model->max_positions()), config.batch_size,

@@ -95,6 +95,7 @@ TEST(CorpusRow, WhatCannotBeUsedIsAFault) {
 TEST(CorpusRow, OtherLayoutsAreRefused) {
   expect_user_error([] { parsed(R"({"messages":"[{\"role\":\"user\"}]"})"); },
                     {"\"messages\" is a text", "JSON"});
+  expect_user_error([] { parsed(R"([{"prompt":"q"}])"); }, {"a list", "jq -c '.[]'"});
   expect_user_error([] { parsed(R"({"messages":["q","a"]})"); }, {"\"messages\" is no object"});
   expect_user_error([] { parsed(R"({"question":"q","answer":"a"})"); },
                     {"no list \"conversation\", \"messages\"", "\"prompt\""});
