@@ -171,8 +171,9 @@ void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   voice.add_to(command);
+  const char* const alias = audio_out_name == "--output" ? "--audio-out" : "--output";
   command
-      .add_option(audio_out_name, audio_out,
+      .add_option(audio_out_name + "," + alias, audio_out,
                   "play, none, a .wav file, or - for raw 16-bit samples on stdout")
       ->capture_default_str();
   command.add_flag("--overwrite", overwrite, "The .wav file may replace one that is there");

@@ -246,9 +246,11 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
                 .has_recogniser = !ears.name.empty(),
                 .has_voice_activity = is_ours(ears.name),
                 .waits = config.realtime.waits,
-                .has_tools = tokenizer->tool_format() != ToolFormat::kNone},
-      .make_recogniser = ears.make,
-      .language = ears.language};
+                .has_tools = tokenizer->tool_format() != ToolFormat::kNone,
+                .language = ears.language,
+                .sampling = defaults,
+                .may_sample = session.verifier.name == "greedy"},
+      .make_recogniser = ears.make};
   serve::RealtimeApi realtime(host, config.realtime.max_sessions);
   serve::OpenAiApi api(completer, baton, metrics, realtime, config.model_name,
                        serve::Access(config));

@@ -83,7 +83,7 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   const EndOfTurn end = make_end_of_turn(options);
   SystemClock clock(stop);
   // What is missing is said before a model is loaded, and nothing is heard before all are.
-  if (has_microphone) make_audio_source(options.input, options.input_rate, clock, stop);
+  if (options.input != "-") make_audio_source(options.input, options.input_rate, clock, stop);
   std::filesystem::path recording;
   if (!options.record.empty()) recording = next_recording(options.record);
   const MakeRecogniser make_recogniser = recognisers_named(options.recogniser, options.language);
@@ -105,7 +105,7 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
     audio = std::make_unique<RecordingSource>(std::move(audio), recording);
   }
   TalkView view(options.json, options.conversation.is_stdout_sound() ? stderr : stdout);
-  if (has_microphone) view.say("listening; Ctrl-C leaves");
+  if (has_microphone) view.say("listening; ~ marks a draft of the answer; Ctrl-C leaves");
   SpokenTurns turns(make_recogniser, *audio,
                     {.end = end,
                      .while_speaking = while_speaking,
@@ -124,13 +124,14 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
       turns.expect_end(words, probability);
     };
   }
-  int64_t num_failed = 0;
+  int64_t num_turns = 0, num_failed = 0;
   // Hears a turn and answers it; false: there are no more.
   const auto take_turn = [&] {
     const std::stop_token leaves = turns.begin_turn();
     try {
       const std::optional<TurnResult> result = session.run_turn(turns, observer, leaves);
       if (!result) return false;
+      ++num_turns;
       view.end_turn(*result, turns.times());
       num_failed += result->error.has_value();
       if (result->metrics.audio_latency &&
@@ -139,6 +140,7 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
       }
     } catch (const Interrupted&) {
       if (stop.stop_requested()) throw;
+      ++num_turns;
       const std::string heard = session.interrupt();
       view.interrupt(heard);
       if (heard.empty()) turns.say_again();
@@ -153,6 +155,7 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
     throw;
   }
   view.finish();
+  if (num_turns == 0) view.say("no speech was heard");
   if (num_failed > 0) throw UserError("{} turns failed, see above", num_failed);
   if (turns.num_lost() > 0)
     throw UserError("the recogniser failed {} times, see above", turns.num_lost());
@@ -169,11 +172,12 @@ void add_talk(CLI::App& app, const std::stop_token& stop) {
   options->conversation.add_to(*command, "--output");
   command->get_option("--model")->required(false)->capture_default_str();
   command
-      ->add_option("--input", options->input,
-                   "mic, mic:NAME (a part of a device's name), a sound file, or - for raw 16-bit "
-                   "mono samples on stdin")
+      ->add_option(
+          "--input", options->input,
+          "mic, mic:NAME (a part of a device's name), a sound file, or - for a WAV file or "
+          "raw 16-bit mono samples on stdin")
       ->capture_default_str();
-  command->add_option("--input-rate", options->input_rate, "Hz, with --input -")
+  command->add_option("--input-rate", options->input_rate, "Hz of raw samples, with --input -")
       ->check(CLI::Range(8000, 192000))
       ->capture_default_str();
   command->add_option(

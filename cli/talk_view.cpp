@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
+#include "cli/terminal/heard_and_draft.h"
 #include "cli/terminal/last_line.h"
 #include "cli/turn_summary.h"
 #include "core/log.h"
@@ -18,6 +20,7 @@ Json turn_json(const std::string& heard, const std::string& text) {
   return {{"heard", heard},
           {"text", text},
           {"voice_to_voice", nullptr},
+          {"voice_to_voice_ms", nullptr},
           {"parts", nullptr},
           {"transcripts", Json::array()},
           {"voice_ended", nullptr},
@@ -38,7 +41,10 @@ Json to_json(const TurnResult& result, const std::vector<Transcript>& heard,
   turn["first_sentence_kept"] = result.metrics.first_sentence_kept;
   if (result.error) turn["error"] = result.error->text;
   if (!wait) return turn;
-  if (wait->voice) turn["voice_to_voice"] = wait->total();
+  if (wait->voice) {
+    turn["voice_to_voice"] = wait->total();
+    turn["voice_to_voice_ms"] = std::lround(wait->total() * 1e3);
+  }
   turn["parts"] = {{"end_of_turn", wait->end_of_turn},
                    {"recogniser", wait->recogniser},
                    {"model", wait->model},
@@ -155,12 +161,12 @@ void TalkView::finish() {
 }
 
 void TalkView::show_heard() {
-  show_line(draft_.empty() ? "> " + heard_ : "> " + heard_ + "  ~ " + draft_);
+  if (is_terminal_) show_line(heard_and_draft(heard_, draft_, line_width()));
 }
 
 void TalkView::show_line(const std::string& line) {
   if (!is_terminal_ || (line.empty() && !has_line_)) return;
-  std::fprintf(stderr, "\r\033[K\033[2m%s\033[0m", last_line(line).c_str());
+  std::fprintf(stderr, "\r\033[K\033[2m%s\033[0m", line.c_str());
   std::fflush(stderr);
   has_line_ = !line.empty();
 }

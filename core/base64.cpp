@@ -15,10 +15,14 @@ constexpr std::array<int, 256> make_values() {
   for (size_t i = 0; i < kDigits.size(); ++i) {
     values[static_cast<unsigned char>(kDigits[i])] = static_cast<int>(i);
   }
+  values['-'] = values['+'];
+  values['_'] = values['/'];
   return values;
 }
 
 constexpr std::array<int, 256> kValues = make_values();  // -1: not a digit
+
+constexpr bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 }  // namespace
 
@@ -39,19 +43,20 @@ std::string to_base64(std::string_view bytes) {
 }
 
 std::optional<std::string> from_base64(std::string_view text) {
-  if (text.size() % 4 != 0) return std::nullopt;
-  size_t padding = 0;
-  while (padding < 2 && text.ends_with('=')) {
-    text.remove_suffix(1);
-    ++padding;
-  }
   std::string bytes;
   bytes.reserve(text.size() / 4 * 3 + 2);
   uint32_t bits = 0;
   int num_bits = 0;
+  size_t num_digits = 0, num_padding = 0;
   for (const char digit : text) {
+    if (is_space(digit)) continue;
+    if (digit == '=') {
+      ++num_padding;
+      continue;
+    }
     const int value = kValues[static_cast<unsigned char>(digit)];
-    if (value < 0) return std::nullopt;
+    if (value < 0 || num_padding > 0) return std::nullopt;
+    ++num_digits;
     bits = bits << 6 | static_cast<uint32_t>(value);
     num_bits += 6;
     if (num_bits < 8) continue;
@@ -59,6 +64,9 @@ std::optional<std::string> from_base64(std::string_view text) {
     bytes += static_cast<char>(bits >> num_bits & 0xFF);
   }
   if ((bits & ((1U << num_bits) - 1)) != 0) return std::nullopt;  // leftover bits
+  const size_t last = num_digits % 4;  // digits of the last group, if it is not whole
+  const bool may_be_padded = last > 0 && num_padding <= 4 - last;
+  if (last == 1 || (num_padding > 0 && !may_be_padded)) return std::nullopt;
   return bytes;
 }
 

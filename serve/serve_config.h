@@ -26,10 +26,10 @@ struct HttpLimits {
   double send_seconds = 20;         // until a client has taken what is sent to it
   double grace_seconds = 20;        // for answers in progress at a stop
   // Of a WebSocket:
-  int64_t message_bytes = 256 << 10;  // from the client
-  int64_t queue_bytes = 16 << 20;     // for the client, not read yet
-  double silence_seconds = 600;       // without a message of the client
-  double session_seconds = 3600;      // in total
+  int64_t message_bytes = 2 << 20;  // from the client
+  int64_t queue_bytes = 16 << 20;   // for the client, not read yet
+  double silence_seconds = 600;     // without a message of the client
+  double session_seconds = 3600;    // in total
 
   int64_t of_one_address() const {
     return connections_per_address > 0 ? connections_per_address : share_of_address(connections);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/text.h"
-#include "helpers/ears/voice_activity.h"
+#include "helpers/ears/inventions.h"
 #include "text/end_marks.h"
 
 namespace predgen::ears {
@@ -17,24 +17,6 @@ namespace {
 constexpr size_t kLongestLoop = 8;      // words
 constexpr size_t kMostRepeats = 4;      // of words in a row that may really have been said
 constexpr size_t kFewestRestarted = 3;  // words
-constexpr int64_t kShortVoice = kRate * 3 / 10;
-
-// Whisper's hallucinations in silence and noise. If the voice is long enough each is taken as said.
-constexpr std::array<std::string_view, 15> kOfSilence{"you",
-                                                      "oh",
-                                                      "thank you",
-                                                      "thanks for watching",
-                                                      "thank you for watching",
-                                                      "bye",
-                                                      "bye bye",
-                                                      "byebye",
-                                                      "okay",
-                                                      "the",
-                                                      "so",
-                                                      "hmm",
-                                                      "uh",
-                                                      "ah",
-                                                      "a"};
 
 bool is_word_byte(char byte) {
   return std::isalnum(static_cast<unsigned char>(byte)) != 0 || (byte & 0x80) != 0;
@@ -51,20 +33,40 @@ std::string plain(std::string_view word) {
   return letters;
 }
 
+/// Brackets of Whisper's descriptions, also as Chinese and Japanese have them.
+struct Brackets {
+  std::string_view opening, closing;
+};
+constexpr std::array<Brackets, 5> kBrackets{
+    {{"[", "]"}, {"(", ")"}, {"\uff08", "\uff09"}, {"\u3010", "\u3011"}, {"\uff3b", "\uff3d"}}};
+
+/// Whether it describes a sound: "(coughs)". Figures, as of a telephone number, and single letters
+/// are said.
+bool is_description(std::string_view inside) {
+  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+  const auto num_letters = std::ranges::count_if(inside, is_word_byte);
+  return std::ranges::none_of(inside, is_digit) && num_letters != 1;
+}
+
 /// Without [Music], (coughs) and notes: descriptions are not speech.
 std::string without_descriptions(const std::string& text) {
-  constexpr std::string_view kOpening = "[(", kClosing = "])", kNote = "\u266a";
+  constexpr std::string_view kNote = "\u266a";
   std::string said;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const size_t bracket = kOpening.find(text[i]);
-    const size_t end =
-        bracket == std::string_view::npos ? std::string::npos : text.find(kClosing[bracket], i + 1);
-    if (end != std::string::npos) {
-      i = end;
-    } else if (text.compare(i, kNote.size(), kNote) == 0) {
-      i += kNote.size() - 1;
+  for (size_t i = 0; i < text.size();) {
+    const std::string_view rest = std::string_view(text).substr(i);
+    const auto brackets = std::ranges::find_if(
+        kBrackets, [&](const Brackets& pair) { return rest.starts_with(pair.opening); });
+    if (brackets != kBrackets.end()) {
+      const size_t begin = brackets->opening.size(), end = rest.find(brackets->closing, begin);
+      if (end != std::string_view::npos && is_description(rest.substr(begin, end - begin))) {
+        i += end + brackets->closing.size();
+        continue;
+      }
+    }
+    if (rest.starts_with(kNote)) {
+      i += kNote.size();
     } else {
-      said += text[i];
+      said += text[i++];
     }
   }
   return said;
@@ -126,12 +128,7 @@ std::string without_repeats(const std::string& text) {
 std::string believable_text(const std::string& text, int64_t voice) {
   std::string said = without_repeats(without_descriptions(text));
   if (std::none_of(said.begin(), said.end(), is_word_byte)) return {};
-  if (voice >= kShortVoice) return said;
-  std::string letters;
-  std::istringstream stream(said);
-  for (std::string word; stream >> word;) letters = joined(letters, " ", plain(word));
-  const bool is_of_silence = std::ranges::find(kOfSilence, letters) != kOfSilence.end();
-  return is_of_silence ? std::string() : said;
+  return voice >= voice_to_believe(said) ? said : std::string();
 }
 
 std::string without_end_mark(const std::string& text) {

@@ -82,9 +82,7 @@ void History::replace(const std::vector<Message>& messages) {
   messages_.insert(messages_.end(), messages.begin(), messages.end());
 }
 
-bool History::goes_on_without(const std::string& user_text) const {
-  return is_blank(user_text) && !messages_.empty() && is_role(messages_.back(), "tool");
-}
+bool History::goes_on_without(const std::string& user_text) { return is_blank(user_text); }
 
 void History::drop(int64_t num_rounds) {
   cut_.reset();
@@ -115,8 +113,22 @@ TokenIds History::render(int64_t first) const {
 
 TokenIds History::render(int64_t first, const std::string& user_text) const {
   std::vector<Message> messages = from_round(first);
-  if (!goes_on_without(user_text)) messages.push_back({.role = "user", .content = user_text});
+  if (goes_on_without(user_text)) {
+    if (std::optional<TokenIds> ids = render_without_user(messages)) return *std::move(ids);
+  }
+  messages.push_back({.role = "user", .content = user_text});
   return tokenizer_.render_chat(messages, /*add_generation_prompt=*/true, tools_, variables_);
+}
+
+std::optional<TokenIds> History::render_without_user(const std::vector<Message>& messages) const {
+  if (messages.empty()) return std::nullopt;
+  const bool is_result = is_role(messages.back(), "tool");
+  try {
+    return tokenizer_.render_chat(messages, /*add_generation_prompt=*/true, tools_, variables_);
+  } catch (const UserError&) {
+    if (is_result) throw;
+    return std::nullopt;
+  }
 }
 
 bool History::is_far_too_long(int64_t context_length) const {

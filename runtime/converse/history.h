@@ -30,8 +30,9 @@ class History {
   void set_tools(const ToolSet& tools);
   /// Variables of the chat template, as Tokenizer::render_chat() takes them.
   void set_variables(const std::string& variables);
-  /// Whether no new user text is needed: the last message is a function's result.
-  bool goes_on_without(const std::string& user_text) const;
+  /// Whether no user text is added, because it is blank: the answer goes on after a function's
+  /// result, or the assistant speaks by itself.
+  static bool goes_on_without(const std::string& user_text);
   /// Replaces the rounds; the system prompt stays.
   void replace(const std::vector<Message>& messages);
   void add(const Message& message);
@@ -45,7 +46,8 @@ class History {
     TokenIds ids;
     int64_t dropped_rounds = 0;
   };
-  /// History, `user_text` (unless goes_on_without() it) and the generation prompt. If that leaves
+  /// History, `user_text` (unless goes_on_without() it; then an empty message only if the template
+  /// has to have one) and the generation prompt. If that leaves
   /// too little room, the history is shortened to half of the context, so that the next turns find
   /// their prefix cached again; to less if need be. A prompt that is too long without any history
   /// is still returned.
@@ -60,6 +62,9 @@ class History {
   std::vector<Message> from_round(int64_t first) const;
   TokenIds render(int64_t first) const;
   TokenIds render(int64_t first, const std::string& user_text) const;
+  /// The messages with the generation prompt; nullopt: the template wants a user's message at the
+  /// end.
+  std::optional<TokenIds> render_without_user(const std::vector<Message>& messages) const;
   /// How the history is shortened.
   struct Cut {
     int64_t context_length = 0;

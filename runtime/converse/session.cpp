@@ -53,14 +53,15 @@ Session::Session(const SessionConfig& config, Engine& engine, const Tokenizer& t
   check_at_least(0, config.turn.later_round_tokens, "later_round_tokens");
   check_at_least(0, config.turn.turn_draft_tokens, "turn_draft_tokens");
   check_at_least(1, config.turn.max_new_tokens, "max_new_tokens");
-  check_verifier(config.verifier);
+  check_verifier(config.verifier, config.sampling);
   if (config.sampling) config.sampling->validate();
   set_tools(config.tools);
   history_.set_variables(tokenizer.thinking_switch(config.thinks));
 }
 
-void Session::check_verifier(const VerifierConfig& verifier) const {
-  if (config_.sampling && verifier.name != "greedy") {
+void Session::check_verifier(const VerifierConfig& verifier,
+                             const std::optional<SamplingConfig>& sampling) {
+  if (sampling && verifier.name != "greedy") {
     throw UserError(
         "with sampling or a repetition penalty a draft stays where it is drawn again, which is the "
         "verifier greedy, not {}",
@@ -69,7 +70,7 @@ void Session::check_verifier(const VerifierConfig& verifier) const {
 }
 
 void Session::set_verifier(const VerifierConfig& verifier) {
-  check_verifier(verifier);
+  check_verifier(verifier, config_.sampling);
   verifier_ = make_verifier(verifier, tokenizer_, config_.turn.split_mode);
   config_.verifier = verifier;
   speculator_.use(*verifier_, *generator_);
@@ -85,6 +86,12 @@ void Session::set_generator(const GeneratorConfig& generator) {
 void Session::set_max_new_tokens(int64_t count) {
   check_at_least(1, count, "max_new_tokens");
   config_.turn.max_new_tokens = count;
+}
+
+void Session::set_sampling(const std::optional<SamplingConfig>& sampling) {
+  check_verifier(config_.verifier, sampling);
+  if (sampling) sampling->validate();
+  config_.sampling = sampling;
 }
 
 void Session::set_system_prompt(const std::string& text) {

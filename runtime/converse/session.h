@@ -72,6 +72,9 @@ class Session {
   void set_work(InputTimeWork work) { config_.turn.work = work; }
   /// At least 1.
   void set_max_new_tokens(int64_t count);
+  /// Takes effect with the next turn; nullopt: greedy. UserError unless the verifier is greedy, or
+  /// for a value out of range.
+  void set_sampling(const std::optional<SamplingConfig>& sampling);
   /// Its text; empty: none. The next prompt drops the old one from the cache.
   void set_system_prompt(const std::string& text);
 
@@ -87,7 +90,7 @@ class Session {
   /// observer got. Function calls of the answer are in the result and in the history; no part of
   /// a call is spoken, shown or handed out before the final transcript has confirmed it. If the
   /// history ends with a function's result, the final transcript may be blank: the answer
-  /// continues.
+  /// continues. A blank one otherwise lets the assistant speak by itself, first or once more.
   std::optional<TurnResult> run_turn(TranscriptSource& source, const TurnObserver& observer = {},
                                      const std::stop_token& stop = {});
 
@@ -104,8 +107,9 @@ class Session {
   History::Room room() const;
   History::Prompt prompt(const std::string& user_text) const;
   int64_t num_draft_model_passes() const;
-  /// UserError if the verifier does not support sampling.
-  void check_verifier(const VerifierConfig& verifier) const;
+  /// UserError if the verifier does not support such sampling.
+  static void check_verifier(const VerifierConfig& verifier,
+                             const std::optional<SamplingConfig>& sampling);
   /// Works on a transcript that is not final; returns as soon as a newer one arrives.
   void work_ahead(const Transcript& heard, Turn& turn);
   /// `rendered`: `heard` as a prompt.

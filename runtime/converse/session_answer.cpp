@@ -163,7 +163,7 @@ void Session::remember(const TurnResult& result) {
   TokenSpan ids = without_stop_token(result.answer, tokenizer_.stop_tokens());
   if (result.thought_tokens > 0) ids = {};  // the template decides what becomes of thoughts
   history_.drop(result.dropped_rounds);
-  if (!history_.goes_on_without(result.prompt_text)) {
+  if (!History::goes_on_without(result.prompt_text)) {
     history_.add({.role = "user", .content = result.prompt_text});
   }
   history_.add({.role = "assistant",

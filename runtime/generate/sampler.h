@@ -30,6 +30,7 @@ struct SamplingConfig {
   double min_p = 0;          // and of those the ones at least p times as likely as the likeliest
   uint64_t seed = 0;
 
+  bool operator==(const SamplingConfig&) const = default;
   /// UserError naming the value that is out of range.
   void validate() const;
   /// Whether logits change before a token is taken, even if that is the likeliest one.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -7,15 +8,18 @@
 
 #include "core/stoppable_poll.h"
 #include "runtime/listen/audio_source.h"
+#include "runtime/listen/wav_stream.h"
+#include "runtime/speech/resampling_sink.h"
 
 namespace predgen {
 
-/// Raw mono samples of 16 bits, little-endian, from a file descriptor: `arecord -t raw -f S16_LE`,
-/// or a file, which is heard as if spoken now. Sound waiting in the pipe of a recording program is
-/// heard at once: it has been spoken already.
+/// Raw mono samples of 16 bits, little-endian, or a WAV file, from a file descriptor: `arecord -t
+/// raw -f S16_LE`, or a file, which is heard as if spoken now. Sound waiting in the pipe of a
+/// recording program is heard at once: it has been spoken already.
 class AudioPipeSource : public AudioSource {
  public:
-  /// `sample_rate`: in Hz, UserError outside of 8 to 192 kHz. `fd` stays the caller's. The clock is
+  /// `sample_rate`: of raw samples, which a WAV file's become; in Hz, UserError outside of 8 to 192
+  /// kHz. `fd` stays the caller's. The clock is
   /// borrowed.
   AudioPipeSource(int fd, int sample_rate, Clock& clock, std::stop_token stop);
 
@@ -25,6 +29,13 @@ class AudioPipeSource : public AudioSource {
  private:
   const int fd_;
   const int sample_rate_;
+  /// Looks whether it is a WAV file, whose samples begin after its head.
+  void begin();
+  size_t bytes_per_second() const {
+    return static_cast<size_t>(wav_.sample_rate) * wav_.bytes_per_frame();
+  }
+  /// The next `size` bytes as samples of sample_rate_; all that is left of them if `is_last`.
+  std::vector<float> take(size_t size, bool is_last);
   /// Reads what is available, up to kMostAhead; waits only for the first `least` bytes.
   void fill(size_t least);
   /// Whether the other end, all of whose output was read, writes no faster than one speaks. Takes a
@@ -33,7 +44,11 @@ class AudioPipeSource : public AudioSource {
 
   const StoppablePoll poll_;
   AudioPace pace_;
-  std::string ahead_;  // bytes that were read, not yet returned
+  WavStream wav_;  // raw samples are those of such a file, without a head
+  bool has_begun_ = false;
+  std::vector<float> resampled_;               // not returned yet
+  std::unique_ptr<ResamplingSink> resampler_;  // null: the rate is sample_rate_
+  std::string ahead_;                          // bytes that were read, not yet returned
   bool has_ended_ = false;
   std::optional<bool> is_live_{};  // from the first call on
   std::vector<float> block_;

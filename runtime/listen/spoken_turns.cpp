@@ -51,7 +51,7 @@ void SpokenTurns::hear_voice(const UserVoice& voice) {
   std::optional<Seconds> begin;
   {
     const Lock lock(mutex_);
-    begin = begin_;
+    begin = start_.get();
   }
   on_voice(voice.is_active,
            begin.value_or(clock_.now()) + Seconds(static_cast<double>(voice.until_ms) / 1000));
@@ -65,10 +65,9 @@ void SpokenTurns::listen(const std::stop_token& destroyed) {
     throw_if_stopped(destroyed);
     if (block.empty()) break;
     {
-      // A block may come late, but never before it was spoken.
       const Lock lock(mutex_);
       length += Seconds(static_cast<double>(block.size()) / audio_.sample_rate());
-      begin_ = std::min(begin_.value_or(clock_.now()), clock_.now() - length);
+      start_.note(length, clock_.now());
     }
     // If the microphone hears the assistant, its sound is ignored.
     if (options_.while_speaking == WhileSpeaking::kNotHeard && is_answering()) {

@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/mutex.h"
 #include "runtime/listen/audio_source.h"
+#include "runtime/listen/sound_start.h"
 #include "runtime/listen/turn_recogniser.h"
 #include "runtime/listen/user_turns.h"
 
@@ -55,7 +56,7 @@ class SpokenTurns : public UserTurns {
   const std::stop_token stop_;
 
   Mutex mutex_;
-  std::optional<Seconds> begin_ GUARDED_BY(mutex_);  // of the sound, at the latest
+  SoundStart start_ GUARDED_BY(mutex_);
 
   TurnRecogniser recogniser_;
   std::jthread thread_;  // last: it uses all of them

@@ -27,6 +27,7 @@ struct HttpRequest {
   std::string protocols{};               // WebSocket subprotocols that the client offers
   std::string peer{};                    // the client's address
   std::string content_type{};            // a header
+  std::string beta{};                    // the header OpenAI-Beta
   std::string wanted_headers{};          // Access-Control-Request-Headers, of a browser's question
   std::shared_ptr<const void> upload{};  // BeginUpload's; null: it was not asked
 };

@@ -23,6 +23,7 @@ HttpRequest request_head(const HttpMessage& message) {
           .wants_web_socket = boost::beast::websocket::is_upgrade(message),
           .protocols = header(http::field::sec_websocket_protocol),
           .content_type = header(http::field::content_type),
+          .beta = plain(message["OpenAI-Beta"]),
           .wanted_headers = header(http::field::access_control_request_headers)};
 }
 

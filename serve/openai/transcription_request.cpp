@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "serve/api_error.h"
 #include "serve/http/multipart.h"
+#include "serve/main_language.h"
 #include "serve/request_fields.h"
 
 namespace predgen::serve {
@@ -62,12 +63,6 @@ bool read_switch(const std::string& name, std::string value) {
   return false;
 }
 
-/// "en" of "en-US".
-std::string main_language(std::string code) {
-  std::ranges::transform(code, code.begin(), [](unsigned char c) { return std::tolower(c); });
-  return code.substr(0, code.find_first_of("-_"));
-}
-
 void check_language(const std::string& asked, const std::string& heard) {
   if (asked.empty() || heard.empty() || main_language(asked) == main_language(heard)) return;
   RequestFields::fail_unsupported(
@@ -104,7 +99,7 @@ TranscriptionRequest parse_transcription_request(std::string_view body,
     }
     const std::string value(trimmed(field.content));
     if (field.name == "model") check_model(value, host);
-    if (field.name == "language") check_language(value, host.language);
+    if (field.name == "language") check_language(value, host.offer.language);
     if (field.name == "response_format") request.form = read_form(value);
     if (field.name == "stream") request.stream = read_switch(field.name, value);
     if (field.name.starts_with("timestamp_granularities") && value != "segment") {

@@ -21,6 +21,11 @@ struct SessionCreated {
   std::string id;
   const RealtimeSettings& settings;
 };
+/// Some of what the client asked for is not done; the rest is.
+struct Limited {
+  const Refusals& refusals;
+  std::string event_id;  // of the client's event; empty: none
+};
 struct SessionUpdated {
   std::string id;
   const RealtimeSettings& settings;
@@ -133,7 +138,7 @@ struct ConversationEnded {
 };
 
 using ConversationEvent =
-    std::variant<SessionCreated, SessionUpdated, ItemAdded, ItemRetrieved, ItemDeleted,
+    std::variant<SessionCreated, Limited, SessionUpdated, ItemAdded, ItemRetrieved, ItemDeleted,
                  ItemTruncated, SpeechStarted, TurnSpoken, SoundCleared, ResponseBegun,
                  MessageBegun, TextAdded, SoundAdded, MessageDone, CallMade, ResponseDone,
                  DraftMade, DraftKept, SentenceReady, TurnMeasured, Failure, ConversationEnded>;

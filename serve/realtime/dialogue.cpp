@@ -31,7 +31,7 @@ RealtimeSettings first_settings(const RealtimeHost& host) {
 bool are_alike(const RealtimeSettings& one, const RealtimeSettings& other) {
   const auto plan = [](const RealtimeSettings& of) {
     return std::tie(of.instructions, of.has_audio, of.max_output_tokens, of.tools, of.may_call,
-                    of.speculates);
+                    of.speculates, of.sampling);
   };
   return plan(one) == plan(other);
 }
@@ -102,10 +102,6 @@ void Dialogue::truncate_item(const std::string& id, int64_t milliseconds) {
 
 void Dialogue::respond(ResponseRequest request) {
   const Lock lock(mutex_);
-  if (request.settings.voice != settings_.voice) {
-    throw ApiError({.param = "response.audio.output.voice", .code = "unsupported_value"},
-                   "a response has the session's voice: change that by session.update");
-  }
   if (next_response_) {
     throw ApiError({.code = "conversation_already_has_active_response"},
                    "a response waits to begin: wait for it, or cancel it");
@@ -125,8 +121,9 @@ void Dialogue::cancel(const std::string& id) {
     return;
   }
   if (!response_ || (!id.empty() && id != response_->info().id)) {
+    // LiveKit's agents know this error by its first words.
     throw ApiError({.param = id.empty() ? "" : "response_id", .code = "response_cancel_not_active"},
-                   "there is no such response under way");
+                   "Cancellation failed: there is no such response under way");
   }
   interrupt(ResponseStatus::kCancelled);
 }
@@ -170,11 +167,7 @@ void Dialogue::begin_response(const ResponseRequest& request) {
                                response_->info().id));
   }
   check_open();
-  const std::string text = items_.pending();
-  if (is_blank(text) && !items_.goes_on()) {
-    throw ApiError({.code = "nothing_to_answer"},
-                   "no message of the user waits for an answer: add one first");
-  }
+  const std::string text = items_.pending();  // blank: the assistant speaks by itself
   if (text.size() > kMaxTurnBytes) {
     throw ApiError({.code = "turn_too_long"},
                    fmt::format("the messages that wait for an answer have more than {} bytes "
@@ -185,6 +178,7 @@ void Dialogue::begin_response(const ResponseRequest& request) {
   is_answering_.set(true);
   // A turn planned without this response would take its words.
   if (!are_alike(request.settings, settings_)) inbox_.change(/*stops_turn=*/true);
+  is_unasked_ = is_blank(text);
   inbox_.ask(text);
 }
 
@@ -239,7 +233,8 @@ bool Dialogue::wants(const char* events) const {
 
 void Dialogue::finish(const ResponseEnd& end, const TokenIds& ids) {
   const Lock lock(mutex_);
-  if (!end.calls.empty()) inbox_.renew_history();  // the session does not know their ids
+  // The session does not know the ids of calls, and has two answers in a row as two.
+  if (!end.calls.empty() || is_unasked_) inbox_.renew_history();
   finish_response(end, ids);
 }
 

@@ -111,6 +111,7 @@ class Dialogue {
   ConversationItems items_ GUARDED_BY(mutex_);
   std::shared_ptr<RealtimeResponse> response_ GUARDED_BY(mutex_);  // under way; null: none
   std::optional<int64_t> truncation_ GUARDED_BY(mutex_);           // of its item, in milliseconds
+  bool is_unasked_ GUARDED_BY(mutex_) = false;                     // the response: no user's words
   std::optional<ResponseStatus> stopped_ GUARDED_BY(mutex_);       // why the turn was
   Seconds heard_until_ GUARDED_BY(mutex_){0};                      // the last response, if it is
   std::optional<ResponseRequest> next_response_ GUARDED_BY(mutex_);

@@ -21,9 +21,15 @@ std::string parse_content(const Json& content, const ConversationItem& item,
   for (const Json& one : content) {
     RequestFields part(one, where);
     const std::string type = part.text("type", /*required=*/true).value();
-    const bool is_text = type == "text" || type == content_type(item);
-    if (!is_text) RequestFields::fail_unsupported(where, fmt::format("has no use for {}", type));
-    text += part.text("text", /*required=*/true).value();
+    const bool is_own = item.role == "assistant";
+    if (type == "text" || type == (is_own ? "output_text" : "input_text")) {
+      text += part.text("text", /*required=*/true).value();
+    } else if (type == "audio" || type == (is_own ? "output_audio" : "input_audio")) {
+      part.ignore("audio");  // of an earlier turn; what counts are its words
+      text += part.text("transcript", /*required=*/true).value();
+    } else {
+      RequestFields::fail_unsupported(where, fmt::format("has no use for {}", type));
+    }
     part.finish();
   }
   return text;
@@ -31,6 +37,7 @@ std::string parse_content(const Json& content, const ConversationItem& item,
 
 void parse_message(RequestFields& fields, ConversationItem& item) {
   item.role = fields.text("role", /*required=*/true).value();
+  if (item.role == "developer") item.role = "system";
   if (item.role != "system" && item.role != "user" && item.role != "assistant") {
     RequestFields::fail_value(fields.full_name("role"), "must be system, user or assistant");
   }

@@ -15,11 +15,11 @@ Listening::Listening(const RealtimeHost& host, ConversationListener& listener, S
       is_speaking_(host.metrics.speaking),
       clock_(host.clock),
       // A client has no way to pause: its answer ends with the first words.
-      taking_({.language = host.language, .until_left = Seconds(0)}) {
+      taking_({.language = host.offer.language, .until_left = Seconds(0)}) {
   if (!host.offer.has_recogniser) return;
   SpeechListener& self = *this;
   sound_ = std::make_unique<SoundIn>(host.make_recogniser, host.clock, self);
-  detect_turns(dialogue.settings());
+  use(dialogue.settings());
 }
 
 void Listening::hear(const TranscriptLine& line) {
@@ -51,8 +51,9 @@ void Listening::check_length(const TranscriptLine& line) {
                   kMaxTurnBytes));
 }
 
-void Listening::detect_turns(const RealtimeSettings& settings) {
+void Listening::use(const RealtimeSettings& settings) {
   if (!sound_) return;
+  sound_->set_format(settings.input_format);
   TurnDetection detection = settings.turn_detection;
   detection.end.by_words = detection.end.by_words && settings.speculates;  // else none reports it
   sound_->detect_turns(detection);

@@ -25,7 +25,8 @@ class Listening : private SpeechListener {
   /// What was said so far; a final line begins the response, after the one in progress. All words
   /// come here, however they were sent, and a turn of more than kMaxTurnBytes goes no further.
   void hear(const TranscriptLine& line);
-  void detect_turns(const RealtimeSettings& settings);
+  /// How sound comes, and how turns end in it.
+  void use(const RealtimeSettings& settings);
   /// As TurnRecogniser::expect_end(), with all words of the user. Any thread.
   void expect_end(const std::string& words, double probability);
   /// ApiError without a recogniser, or when the server stops.

@@ -13,6 +13,7 @@ namespace predgen::serve {
 namespace {
 
 constexpr std::string_view kProtocol = "realtime", kKeyProtocol = "openai-insecure-api-key.";
+constexpr std::string_view kBeta = "realtime=v1", kBetaProtocol = "openai-beta.realtime-v1";
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -52,7 +53,7 @@ void RealtimeApi::serve(const HttpRequest& request, const std::string& client, H
     throw ApiError({.status = 426, .code = "upgrade_required"}, "this path takes WebSockets only");
   }
   const std::string model = query_value(request.query, "model");
-  if (!model.empty() && model != host_.offer.model) {
+  if (!is_model_named(model, host_.offer)) {
     throw ApiError(
         {.status = 404, .param = "model", .code = "model_not_found"},
         fmt::format("the model '{}' is not here: ask for '{}'", model, host_.offer.model));
@@ -60,7 +61,9 @@ void RealtimeApi::serve(const HttpRequest& request, const std::string& client, H
   const auto place = sessions_.enter(client);
   std::optional<ApiError> refused;
   if (!place) refused.emplace(sessions_.refusal("sessions are under way"));
-  RealtimeConnection connection(host_, std::move(refused), client);
+  const bool is_beta =
+      request.beta.find(kBeta) != std::string::npos || offers(request.protocols, kBetaProtocol);
+  RealtimeConnection connection(host_, std::move(refused), client, is_beta);
   reply.open_web_socket(connection,
                         offers(request.protocols, kProtocol) ? std::string(kProtocol) : "");
 }

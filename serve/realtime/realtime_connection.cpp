@@ -22,8 +22,12 @@ std::string item_id(RequestFields& fields) {
 
 void update(RealtimeConversation& conversation, RequestFields& fields) {
   const Json session = fields.any("session", /*required=*/true);
+  const std::string id = fields.text("event_id").value_or("");
   fields.finish();
-  conversation.update(updated(session, conversation.dialogue().settings(), conversation.offer()));
+  Refusals refusals;
+  RealtimeSettings settings =
+      updated(session, conversation.dialogue().settings(), conversation.offer(), refusals);
+  conversation.update(std::move(settings), std::move(refusals), id);
 }
 
 void create_item(RealtimeConversation& conversation, RequestFields& fields) {
@@ -62,10 +66,13 @@ void truncate_item(RealtimeConversation& conversation, RequestFields& fields) {
 
 void create_response(RealtimeConversation& conversation, RequestFields& fields) {
   const Json response = fields.any("response");
+  const std::string id = fields.text("event_id").value_or("");
   fields.finish();
   ResponseRequest request;
+  Refusals refusals;
   request.settings = for_response(response, conversation.dialogue().settings(),
-                                  conversation.offer(), request.metadata);
+                                  conversation.offer(), request.metadata, refusals);
+  conversation.report(refusals, id);
   conversation.dialogue().respond(std::move(request));
 }
 
@@ -134,7 +141,7 @@ Json parse_event(std::string_view message) {
 }  // namespace
 
 void RealtimeConnection::on_open(WebSocketSender& sender) {
-  events_.emplace(sender, host_.offer);
+  events_.emplace(sender, host_.offer, is_beta_);
   if (refused_) {
     events_->send_error(*refused_);
     return events_->close(kTryLater, refused_->code());

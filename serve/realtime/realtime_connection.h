@@ -15,9 +15,10 @@ namespace predgen::serve {
 class RealtimeConnection : public WebSocketHandler {
  public:
   /// `refused`: why there is no conversation; nullopt: there is one. `client`: who it belongs to.
+  /// `is_beta`: it gets the events of the API's beta.
   RealtimeConnection(const RealtimeHost& host, std::optional<ApiError> refused,
-                     std::string client = {})
-      : host_(host), refused_(std::move(refused)), client_(std::move(client)) {}
+                     std::string client = {}, bool is_beta = false)
+      : host_(host), refused_(std::move(refused)), client_(std::move(client)), is_beta_(is_beta) {}
 
   void on_open(WebSocketSender& sender) override;
   void on_text(std::string_view message) override;
@@ -34,6 +35,7 @@ class RealtimeConnection : public WebSocketHandler {
   const RealtimeHost& host_;
   const std::optional<ApiError> refused_;
   const std::string client_;
+  const bool is_beta_;
   std::optional<RealtimeEvents> events_;
   std::unique_ptr<RealtimeConversation> conversation_;
   TranscriptMessages messages_;

@@ -7,6 +7,7 @@ namespace predgen::serve {
 RealtimeConversation::RealtimeConversation(const RealtimeHost& host, ConversationListener& listener,
                                            std::string client)
     : host_(host),
+      listener_(listener),
       inbox_(host.baton, host.clock),
       dialogue_(host, listener, inbox_),
       loop_(host, listener, inbox_, dialogue_, std::move(client)),
@@ -19,19 +20,26 @@ RealtimeConversation::RealtimeConversation(const RealtimeHost& host, Conversatio
 
 RealtimeConversation::~RealtimeConversation() { loop_.set_on_end_by_words({}); }
 
-void RealtimeConversation::update(const RealtimeSettings& settings) {
+void RealtimeConversation::update(RealtimeSettings settings, Refusals refusals,
+                                  const std::string& event_id) {
   // Making a voice may take long, so the dialogue's mutex is not held meanwhile.
   std::unique_ptr<SpeechSynthesizer> voice;
-  if (settings.voice != dialogue_.settings().voice) {
+  const std::string before = dialogue_.settings().voice;
+  if (settings.voice != before) {
     try {
       voice = host_.offer.voice->synthesizer(settings.voice);
     } catch (const UserError& error) {
-      throw ApiError({.param = "session.audio.output.voice", .code = "invalid_value"},
-                     error.what());
+      refusals.note({.param = "session.audio.output.voice", .code = "invalid_value"}, error.what());
+      settings.voice = before;
     }
   }
-  listening_.detect_turns(settings);
-  dialogue_.update(settings, std::move(voice));
+  report(refusals, event_id);
+  listening_.use(settings);
+  dialogue_.update(std::move(settings), std::move(voice));
+}
+
+void RealtimeConversation::report(const Refusals& refusals, const std::string& event_id) {
+  if (!refusals.empty()) listener_.on_event(Limited{refusals, event_id});
 }
 
 }  // namespace predgen::serve

@@ -25,11 +25,15 @@ class RealtimeConversation {
   const RealtimeOffer& offer() const { return host_.offer; }
   Dialogue& dialogue() { return dialogue_; }
   Listening& listening() { return listening_; }
-  /// Reports the outcome. ApiError if the voice is not available.
-  void update(const RealtimeSettings& settings);
+  /// Reports what is refused, a voice that is not available too, and then the settings as they are.
+  /// `event_id`: of the client's event.
+  void update(RealtimeSettings settings, Refusals refusals, const std::string& event_id);
+  /// Reports what is refused, if anything is.
+  void report(const Refusals& refusals, const std::string& event_id);
 
  private:
   const RealtimeHost& host_;
+  ConversationListener& listener_;
   SessionInbox inbox_;
   Dialogue dialogue_;
   TurnLoop loop_;

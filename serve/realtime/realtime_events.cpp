@@ -2,8 +2,8 @@
 
 #include "core/base64.h"
 #include "runtime/converse/turn_json.h"
-#include "runtime/speech/pcm16.h"
 #include "serve/new_id.h"
+#include "serve/realtime/beta_events.h"
 #include "serve/realtime/item_json.h"
 
 namespace predgen::serve {
@@ -90,14 +90,28 @@ Json part(const ResponseInfo& response, const std::string& text) {
 struct Writer {
   WebSocketSender& sender;
   const RealtimeOffer& offer;
+  const bool is_beta;
+  std::optional<LineEncoder>& encoder;
 
   void send(const char* type, const Json& fields) const {
     const Json event = with({{"type", type}, {"event_id", new_id("event_")}}, fields);
-    sender.send(to_text(event));
+    if (!is_beta) return sender.send(to_text(event));
+    if (const std::optional<Json> beta = to_beta(event)) sender.send(to_text(*beta));
   }
 
   void operator()(const SessionCreated& created) const {
     send("session.created", {{"session", created.settings.json(created.id, offer)}});
+  }
+  void operator()(const Limited& limited) const {
+    Json refused = Json::array();
+    std::string message = "not done, while the rest is: ";
+    for (const ApiError& error : limited.refusals.list()) {
+      message += (refused.empty() ? "" : "; ") + std::string(error.what());
+      refused.push_back(error.fields());
+    }
+    send("predgen.warning",
+         {{"warning",
+           {{"message", message}, {"event_id", or_null(limited.event_id)}, {"refused", refused}}}});
   }
   void operator()(const SessionUpdated& updated) const {
     send("session.updated", {{"session", updated.settings.json(updated.id, offer)}});
@@ -146,6 +160,7 @@ struct Writer {
   }
   void operator()(const MessageBegun& begun) const {
     const ResponseInfo& response = begun.response;
+    encoder.emplace(response.settings.output_format);
     const Json item{{"id", begun.item.id}, {"object", "realtime.item"},
                     {"type", "message"},   {"status", "in_progress"},
                     {"role", "assistant"}, {"content", Json::array()}};
@@ -162,14 +177,19 @@ struct Writer {
          with(place(more.response, more.item), {{"delta", more.text}}));
   }
   void operator()(const SoundAdded& more) const {
-    send("response.output_audio.delta",
-         with(place(more.response, more.item), {{"delta", to_base64(bytes_of(more.samples))}}));
+    send_sound(more.response, more.item, encoder.value().encode(more.samples));
+  }
+  void send_sound(const ResponseInfo& response, const std::string& item,
+                  const std::string& bytes) const {
+    if (bytes.empty()) return;
+    send("response.output_audio.delta", with(place(response, item), {{"delta", to_base64(bytes)}}));
   }
   void operator()(const MessageDone& done) const {
     const ConversationItem& item = done.item;
     const ResponseInfo& response = done.response;
     const Json content = place(response, item.id), whole = to_json(item);
     if (response.settings.has_audio) {
+      send_sound(response, item.id, encoder.value().finish());
       send("response.output_audio.done", content);
       send("response.output_audio_transcript.done", with(content, {{"transcript", item.text}}));
     } else {
@@ -248,11 +268,13 @@ struct Writer {
 }  // namespace
 
 void RealtimeEvents::on_event(const ConversationEvent& event) {
-  std::visit(Writer{sender_, offer_}, event);
+  const Lock lock(mutex_);
+  std::visit(Writer{sender_, offer_, is_beta_, encoder_}, event);
 }
 
 void RealtimeEvents::send_error(const ApiError& error, const std::string& event_id) {
-  Writer{sender_, offer_}.send_error(error, event_id);
+  const Lock lock(mutex_);
+  Writer{sender_, offer_, is_beta_, encoder_}.send_error(error, event_id);
 }
 
 }  // namespace predgen::serve

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "core/mutex.h"
 #include "serve/http/web_socket.h"
 #include "serve/realtime/conversation_listener.h"
 
@@ -11,8 +13,9 @@ namespace predgen::serve {
 /// place where these are made. Thread-safe; borrows both.
 class RealtimeEvents : public ConversationListener {
  public:
-  RealtimeEvents(WebSocketSender& sender, const RealtimeOffer& offer)
-      : sender_(sender), offer_(offer) {}
+  /// `is_beta`: to_beta() of them.
+  RealtimeEvents(WebSocketSender& sender, const RealtimeOffer& offer, bool is_beta = false)
+      : sender_(sender), offer_(offer), is_beta_(is_beta) {}
 
   void on_event(const ConversationEvent& event) override;
   /// `event_id`: of the client's event that caused it; empty: none.
@@ -23,6 +26,9 @@ class RealtimeEvents : public ConversationListener {
  private:
   WebSocketSender& sender_;
   const RealtimeOffer& offer_;
+  const bool is_beta_;
+  Mutex mutex_;
+  std::optional<LineEncoder> encoder_ GUARDED_BY(mutex_);  // of the message under way
 };
 
 }  // namespace predgen::serve

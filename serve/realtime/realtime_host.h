@@ -21,7 +21,6 @@ struct RealtimeHost {
   SessionConfig session{};  // of a conversation whose client asks for nothing else
   RealtimeOffer offer{};
   MakeRecogniser make_recogniser{};  // empty: sound is not understood
-  std::string language{};            // that it hears; empty: unknown
 };
 
 }  // namespace predgen::serve

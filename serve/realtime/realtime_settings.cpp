@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 
+#include "serve/main_language.h"
 #include "serve/request_fields.h"
 #include "serve/tool_request.h"
 
@@ -13,8 +15,6 @@ constexpr std::array kEvents{"speculation", "sentence", "metrics"};
 /// OpenAI's own voices, which its clients request by default.
 constexpr std::array kForeignVoices{"alloy", "ash",  "ballad", "cedar", "coral",   "echo", "fable",
                                     "marin", "nova", "onyx",   "sage",  "shimmer", "verse"};
-
-Json format_json() { return {{"type", "audio/pcm"}, {"rate", kRealtimeRate}}; }
 
 void read_modalities(RequestFields& fields, const char* name, const RealtimeOffer& offer,
                      RealtimeSettings& into) {
@@ -55,40 +55,87 @@ void read_voice(RequestFields& fields, const RealtimeOffer& offer, RealtimeSetti
   into.voice = voice_named(*voice, offer);
 }
 
-void expect_format(RequestFields& fields, const char* name) {
-  fields.expect_neutral(name, {format_json(), Json{{"type", "audio/pcm"}}});
+void read_language(RequestFields& transcription, const RealtimeOffer& offer) {
+  const std::optional<std::string> language = transcription.text("language");
+  if (!language || language->empty() || main_language(*language) == offer.language) return;
+  const std::string own = offer.language.empty() ? "of its own" : offer.language;
+  RequestFields::fail_unsupported(transcription.full_name("language"),
+                                  "cannot be chosen: the recogniser's is " + own);
 }
 
 /// Names differ between today's API and the beta.
 void read_listening(RequestFields& fields, const char* transcription, const char* detection,
-                    const RealtimeOffer& offer, RealtimeSettings& into) {
+                    const RealtimeOffer& offer, RealtimeSettings& into, Refusals& refusals) {
   if (!offer.has_recogniser) {
-    for (const char* name : {transcription, detection}) fields.expect_neutral(name, {});
+    for (const char* name : {transcription, detection}) {
+      refusals.attempt([&] { fields.expect_neutral(name, {}); });
+    }
     return;
   }
-  RequestFields how = fields.object(transcription);
-  how.ignore("model");  // whatever its name: there is only one
-  for (const char* name : {"language", "prompt"}) how.expect_neutral(name, {});
-  how.finish();
-  into.turn_detection = read_turn_detection(fields, detection, into.turn_detection, offer.waits);
+  refusals.attempt([&] {
+    RequestFields how = fields.object(transcription);
+    how.ignore("model");  // whatever its name: there is only one
+    refusals.attempt([&] { read_language(how, offer); });
+    refusals.attempt([&] { how.expect_neutral("prompt", {""}); });
+    refusals.note_unknown(how);
+  });
+  refusals.attempt([&] {
+    into.turn_detection =
+        read_turn_detection(fields, detection, into.turn_detection, offer.waits, refusals);
+  });
 }
 
-void read_audio(RequestFields& fields, const RealtimeOffer& offer, RealtimeSettings& into) {
-  RequestFields audio = fields.object("audio");
+void read_sound_in(RequestFields& audio, const RealtimeOffer& offer, RealtimeSettings& into,
+                   Refusals& refusals) {
   RequestFields input = audio.object("input");
-  expect_format(input, "format");
-  input.expect_neutral("noise_reduction", {});
-  read_listening(input, "transcription", "turn_detection", offer, into);
-  input.finish();
-  RequestFields output = audio.object("output");
-  expect_format(output, "format");
-  output.expect_neutral("speed", {1.0, 1});
-  read_voice(output, offer, into);
-  output.finish();
-  audio.finish();
+  refusals.attempt(
+      [&] { into.input_format = read_line_format(input, "format", into.input_format); });
+  refusals.attempt([&] { input.expect_neutral("noise_reduction", {}); });
+  read_listening(input, "transcription", "turn_detection", offer, into, refusals);
+  refusals.note_unknown(input);
 }
 
-void read_functions(RequestFields& fields, const RealtimeOffer& offer, RealtimeSettings& into) {
+void read_sound_out(RequestFields& audio, const RealtimeOffer& offer, RealtimeSettings& into,
+                    Refusals& refusals) {
+  RequestFields output = audio.object("output");
+  refusals.attempt(
+      [&] { into.output_format = read_line_format(output, "format", into.output_format); });
+  refusals.attempt([&] { output.expect_neutral("speed", {1.0, 1}); });
+  refusals.attempt([&] { read_voice(output, offer, into); });
+  refusals.note_unknown(output);
+}
+
+void read_audio(RequestFields& fields, const RealtimeOffer& offer, RealtimeSettings& into,
+                Refusals& refusals) {
+  RequestFields audio = fields.object("audio");
+  refusals.attempt([&] { read_sound_in(audio, offer, into, refusals); });
+  refusals.attempt([&] { read_sound_out(audio, offer, into, refusals); });
+  refusals.note_unknown(audio);
+}
+
+/// Without any of the fields nothing changes.
+void read_sampling(RequestFields& fields, const RealtimeOffer& offer, RealtimeSettings& into) {
+  const AskedSampling asked{.temperature = fields.number("temperature", 0, 2),
+                            .top_p = fields.number("top_p", 0, 1),
+                            .min_p = fields.number("min_p", 0, 1),
+                            .repetition_penalty = fields.number("repetition_penalty", 0.01, 100),
+                            .top_k = fields.integer("top_k", 0, 1 << 20),
+                            .frequency_penalty = fields.number("frequency_penalty", -2, 2),
+                            .presence_penalty = fields.number("presence_penalty", -2, 2),
+                            .seed = std::random_device()()};
+  const bool asks = asked.temperature || asked.top_p || asked.min_p || asked.repetition_penalty ||
+                    asked.top_k || asked.frequency_penalty || asked.presence_penalty;
+  if (!asks) return;
+  const std::optional<SamplingConfig> sampling = choose_sampling(asked, offer.sampling);
+  if (sampling && !offer.may_sample) {
+    RequestFields::fail_unsupported(fields.full_name("temperature"),
+                                    "and the like are not supported: the server's verifier "
+                                    "(realtime.verifier) takes the likeliest tokens");
+  }
+  into.sampling = sampling;
+}
+
+void read_tools_offered(RequestFields& fields, const RealtimeOffer& offer, RealtimeSettings& into) {
   if (auto tools = read_tools(fields, ToolShape::kFlat)) {
     if (!tools->empty() && !offer.has_tools) {
       RequestFields::fail_unsupported(
@@ -97,43 +144,65 @@ void read_functions(RequestFields& fields, const RealtimeOffer& offer, RealtimeS
     }
     into.tools = std::move(*tools);
   }
-  into.may_call = read_tool_choice(fields).value_or(into.may_call);
 }
 
 /// Fields that a session and a response have in common.
-void read_common(RequestFields& fields, const RealtimeOffer& offer, RealtimeSettings& into) {
-  if (const auto text = fields.text("instructions")) into.instructions = *text;
-  read_modalities(fields, "output_modalities", offer, into);
-  read_modalities(fields, "modalities", offer, into);  // the next six are the beta's fields
-  read_max_tokens(fields, "max_output_tokens", into);
-  read_max_tokens(fields, "max_response_output_tokens", into);
-  read_voice(fields, offer, into);
-  fields.expect_neutral("input_audio_format", {"pcm16"});
-  fields.expect_neutral("output_audio_format", {"pcm16"});
-  read_audio(fields, offer, into);
-  read_functions(fields, offer, into);
-  fields.expect_neutral("temperature", {});
-  fields.expect_neutral("prompt", {});
+void read_common(RequestFields& fields, const RealtimeOffer& offer, RealtimeSettings& into,
+                 Refusals& refusals) {
+  const auto attempt = [&](auto read) { refusals.attempt(read); };
+  attempt([&] {
+    if (const auto text = fields.text("instructions")) into.instructions = *text;
+  });
+  // Some of these are the beta's names.
+  for (const char* name : {"output_modalities", "modalities"}) {
+    attempt([&] { read_modalities(fields, name, offer, into); });
+  }
+  for (const char* name : {"max_output_tokens", "max_response_output_tokens"}) {
+    attempt([&] { read_max_tokens(fields, name, into); });
+  }
+  attempt([&] { read_voice(fields, offer, into); });
+  attempt([&] {
+    into.input_format = read_line_format(fields, "input_audio_format", into.input_format);
+  });
+  attempt([&] {
+    into.output_format = read_line_format(fields, "output_audio_format", into.output_format);
+  });
+  attempt([&] { fields.expect_neutral("speed", {1.0, 1}); });
+  attempt([&] { read_audio(fields, offer, into, refusals); });
+  attempt([&] { read_tools_offered(fields, offer, into); });
+  attempt([&] { into.may_call = read_tool_choice(fields).value_or(into.may_call); });
+  attempt([&] { read_sampling(fields, offer, into); });
+  attempt([&] { fields.expect_neutral("prompt", {}); });
 }
 
-void read_ours(RequestFields& fields, RealtimeSettings& into) {
-  RequestFields ours = fields.object("predgen");
-  if (const Json& speculation = ours.any("speculation"); !speculation.is_null()) {
-    into.speculates = ours.flag("speculation");
-  }
-  const Json& events = ours.any("events");
-  if (!events.is_null()) {
-    if (!events.is_array()) RequestFields::fail_type(ours.full_name("events"), "a list", events);
-    into.events.clear();
-    for (const Json& event : events) {
-      if (std::ranges::none_of(kEvents, [&](const char* name) { return event == name; })) {
-        RequestFields::fail_value(ours.full_name("events"),
-                                  "must be of speculation, sentence, metrics");
-      }
-      into.events.insert(event.get<std::string>());
+std::set<std::string> read_events(const Json& events, const std::string& where) {
+  if (!events.is_array()) RequestFields::fail_type(where, "a list", events);
+  std::set<std::string> wanted;
+  for (const Json& event : events) {
+    if (std::ranges::none_of(kEvents, [&](const char* name) { return event == name; })) {
+      RequestFields::fail_value(where, "must be of speculation, sentence, metrics");
     }
+    wanted.insert(event.get<std::string>());
   }
-  ours.finish();
+  return wanted;
+}
+
+void read_ours(RequestFields& fields, RealtimeSettings& into, Refusals& refusals) {
+  RequestFields ours = fields.object("predgen");
+  refusals.attempt([&] {
+    if (!ours.any("speculation").is_null()) into.speculates = ours.flag("speculation");
+  });
+  refusals.attempt([&] {
+    const Json& events = ours.any("events");
+    if (!events.is_null()) into.events = read_events(events, ours.full_name("events"));
+  });
+  refusals.note_unknown(ours);
+}
+
+void read_model(RequestFields& fields, const RealtimeOffer& offer) {
+  const std::optional<std::string> model = fields.text("model");
+  if (!model || is_model_named(*model, offer)) return;
+  RequestFields::fail_unsupported(fields.full_name("model"), "can be " + offer.model + " only");
 }
 
 }  // namespace
@@ -144,13 +213,21 @@ std::string voice_named(const std::string& name, const RealtimeOffer& offer) {
   return is_foreign ? offer.voice->names().front() : name;
 }
 
+bool is_model_named(const std::string& name, const RealtimeOffer& offer) {
+  return name.empty() || name == offer.model || name.starts_with("gpt-");
+}
+
 Json RealtimeSettings::json(const std::string& id, const RealtimeOffer& offer) const {
-  const Json input{{"format", format_json()},
-                   {"transcription", offer.has_recogniser ? Json{{"model", "recogniser"}} : Json()},
+  Json transcription;
+  if (offer.has_recogniser) transcription["model"] = "recogniser";
+  if (offer.has_recogniser && !offer.language.empty()) transcription["language"] = offer.language;
+  const Json input{{"format", input_format.json()},
+                   {"transcription", transcription},
                    {"noise_reduction", nullptr},
                    {"turn_detection", turn_detection.json()}};
-  const Json output{
-      {"format", format_json()}, {"voice", voice.empty() ? Json() : Json(voice)}, {"speed", 1.0}};
+  const Json output{{"format", output_format.json()},
+                    {"voice", voice.empty() ? Json() : Json(voice)},
+                    {"speed", 1.0}};
   return {{"type", "realtime"},
           {"object", "realtime.session"},
           {"id", id},
@@ -169,24 +246,28 @@ Json RealtimeSettings::json(const std::string& id, const RealtimeOffer& offer) c
 }
 
 RealtimeSettings updated(const Json& session, const RealtimeSettings& before,
-                         const RealtimeOffer& offer) {
+                         const RealtimeOffer& offer, Refusals& refusals) {
   RealtimeSettings settings = before;
   RequestFields fields(session, "session");
-  fields.expect_neutral("type", {"realtime"});
-  fields.expect_neutral("model", {offer.model});
-  for (const char* name : {"tracing", "include", "input_audio_noise_reduction"}) {
-    fields.expect_neutral(name, {});
+  // What session.created has beside settings, and tracing, which changes no answer.
+  for (const char* name : {"id", "object", "expires_at", "client_secret", "tracing"}) {
+    fields.ignore(name);
   }
-  read_listening(fields, "input_audio_transcription", "turn_detection", offer, settings);
-  fields.expect_neutral("truncation", {"auto"});
-  read_common(fields, offer, settings);
-  read_ours(fields, settings);
-  fields.finish();
+  const auto attempt = [&](auto read) { refusals.attempt(read); };
+  attempt([&] { fields.expect_neutral("type", {"realtime"}); });
+  attempt([&] { read_model(fields, offer); });
+  attempt([&] { fields.expect_neutral("include", {Json::array()}); });
+  attempt([&] { fields.expect_neutral("input_audio_noise_reduction", {}); });
+  attempt([&] { fields.expect_neutral("truncation", {"auto"}); });
+  read_listening(fields, "input_audio_transcription", "turn_detection", offer, settings, refusals);
+  read_common(fields, offer, settings, refusals);
+  attempt([&] { read_ours(fields, settings, refusals); });
+  refusals.note_unknown(fields);
   return settings;
 }
 
 RealtimeSettings for_response(const Json& response, const RealtimeSettings& session,
-                              const RealtimeOffer& offer, Json& metadata) {
+                              const RealtimeOffer& offer, Json& metadata, Refusals& refusals) {
   RealtimeSettings settings = session;
   if (response.is_null()) return settings;
   RequestFields fields(response, "response");
@@ -194,9 +275,15 @@ RealtimeSettings for_response(const Json& response, const RealtimeSettings& sess
   fields.expect_neutral("input", {});
   RealtimeOffer spoken = offer;
   spoken.has_recogniser = false;  // listening is configured by the session
-  read_common(fields, spoken, settings);
+  read_common(fields, spoken, settings, refusals);
+  settings.input_format = session.input_format;
+  if (settings.voice != session.voice) {
+    refusals.note({.param = "response.audio.output.voice", .code = "unsupported_value"},
+                  "a response has the session's voice: change that by session.update");
+    settings.voice = session.voice;
+  }
   metadata = fields.any("metadata");
-  fields.finish();
+  refusals.note_unknown(fields);
   return settings;
 }
 

@@ -6,13 +6,14 @@
 #include <string>
 
 #include "core/json.h"
+#include "runtime/generate/generation_defaults.h"
+#include "serve/realtime/line_format.h"
+#include "serve/realtime/refusals.h"
 #include "serve/realtime/turn_detection.h"
 #include "text/tools/tool_call.h"
 #include "voice/voice.h"
 
 namespace predgen::serve {
-
-constexpr int kRealtimeRate = 24000;  // Hz, of PCM16
 
 /// What a server offers its clients.
 struct RealtimeOffer {
@@ -23,6 +24,9 @@ struct RealtimeOffer {
   bool has_voice_activity = false;  // the recogniser reports it, so "semantic_vad" is the default
   EndWaits waits{};                 // of "semantic_vad" with the eagerness "auto"
   bool has_tools = false;           // the model can call functions
+  std::string language{};           // that the recogniser hears; empty: unknown
+  GenerationDefaults sampling{};    // of the model
+  bool may_sample = true;           // otherwise the verifier takes no draws
 };
 
 /// What a client has chosen for its session, or for one response of it.
@@ -32,6 +36,8 @@ struct RealtimeSettings {
   std::string voice{};
   std::optional<int64_t> max_output_tokens{};  // nullopt: the server's limit
   TurnDetection turn_detection{};
+  LineFormat input_format{}, output_format{};
+  std::optional<SamplingConfig> sampling{};  // nullopt: greedy
   ToolSet tools{};
   bool may_call = true;  // tool_choice: auto; otherwise the model does not see the tools
   bool speculates = true;
@@ -44,14 +50,20 @@ struct RealtimeSettings {
 /// The voice that a client's name means, in an offer with one: OpenAI's names mean the first.
 std::string voice_named(const std::string& name, const RealtimeOffer& offer);
 
+/// Whether a client that asks for model `name` gets the offered one: by its own name, or by one of
+/// OpenAI's, which its clients request by default.
+bool is_model_named(const std::string& name, const RealtimeOffer& offer);
+
 /// `before` with the fields of session.update's `session`, in today's names or those of the beta.
-/// ApiError, with the field's name, for what is unknown or not supported; then nothing changes.
+/// What is unknown or not supported is noted with the field's name, and changes nothing. ApiError
+/// if it is no object.
 RealtimeSettings updated(const Json& session, const RealtimeSettings& before,
-                         const RealtimeOffer& offer);
+                         const RealtimeOffer& offer, Refusals& refusals);
 
 /// The settings of one response: those of its session with the fields of response.create's
-/// `response`. `metadata`: what goes back with it.
+/// `response`. `metadata`: what goes back with it. ApiError also if it is to be about other
+/// messages than the conversation's.
 RealtimeSettings for_response(const Json& response, const RealtimeSettings& session,
-                              const RealtimeOffer& offer, Json& metadata);
+                              const RealtimeOffer& offer, Json& metadata, Refusals& refusals);
 
 }  // namespace predgen::serve

@@ -3,22 +3,10 @@
 #include <vector>
 
 #include "core/base64.h"
-#include "runtime/speech/pcm16.h"
 #include "serve/new_id.h"
-#include "serve/realtime/realtime_settings.h"
 
 namespace predgen::serve {
 namespace {
-
-std::vector<float> decode(const std::string& base64) {
-  const std::optional<std::string> bytes = from_base64(base64);
-  if (!bytes) RequestFields::fail_value("audio", "must be base64, with its padding");
-  if (bytes->size() % 2 != 0) {
-    RequestFields::fail_value(
-        "audio", fmt::format("must be whole samples of PCM16, but has {} bytes", bytes->size()));
-  }
-  return from_pcm16(*bytes);
-}
 
 ApiError to_api_error(const SoundError& error) {
   ApiError::Kind kind;
@@ -42,7 +30,9 @@ ApiError to_api_error(const SoundError& error) {
 }  // namespace
 
 SoundIn::SoundIn(const MakeRecogniser& make_recogniser, Clock& clock, SpeechListener& listener)
-    : listener_(listener), turns_(make_recogniser, kRealtimeRate, clock, *this) {}
+    : listener_(listener), turns_(make_recogniser, kRealtimeRate, clock, *this) {
+  decoder_.emplace(LineFormat());
+}
 
 void SoundIn::detect_turns(const TurnDetection& detection) {
   creates_response_ = detection.creates_response;
@@ -50,8 +40,17 @@ void SoundIn::detect_turns(const TurnDetection& detection) {
   turns_.set_end(detection.end);
 }
 
+void SoundIn::set_format(const LineFormat& format) {
+  if (decoder_->format() != format) decoder_.emplace(format);
+}
+
 void SoundIn::append(const std::string& base64) {
-  const std::vector<float> samples = decode(base64);
+  const std::optional<std::string> bytes = from_base64(base64);
+  if (!bytes) RequestFields::fail_value("audio", "must be base64");
+  add(decoder_->decode(*bytes));
+}
+
+void SoundIn::add(std::span<const float> samples) {
   try {
     turns_.add(samples);
   } catch (const SoundError& error) {
@@ -60,11 +59,17 @@ void SoundIn::append(const std::string& base64) {
 }
 
 void SoundIn::commit() {
+  add(decoder_->finish());
   try {
     turns_.commit();
   } catch (const SoundError& error) {
     throw to_api_error(error);
   }
+}
+
+void SoundIn::clear() {
+  decoder_->clear();
+  turns_.clear();
 }
 
 void SoundIn::on_speech(int64_t number, int64_t milliseconds) {

@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "runtime/listen/turn_recogniser.h"
 #include "serve/api_error.h"
+#include "serve/realtime/line_format.h"
 #include "serve/realtime/turn_detection.h"
 
 namespace predgen::serve {
@@ -32,19 +33,21 @@ class SpeechListener {
 };
 
 /// The input_audio_buffer of a conversation: TurnRecogniser in the words of the API, with an item
-/// for each turn. Thread-safe.
+/// for each turn. Thread-safe, but sound comes, and its format changes, in one thread.
 class SoundIn : private RecognisedTurnHandler {
  public:
   /// Borrows all; the listener must not hold its lock while it calls this.
   SoundIn(const MakeRecogniser& make_recogniser, Clock& clock, SpeechListener& listener);
 
   void detect_turns(const TurnDetection& detection);
-  /// PCM16 at kRealtimeRate in base64. ApiError for anything else.
+  /// Of the sound from now on.
+  void set_format(const LineFormat& format);
+  /// Any number of bytes in that format, in base64. ApiError for anything else.
   void append(const std::string& base64);
   /// SpeechListener::on_turn() follows. ApiError if there is no sound, or it was lost.
   void commit();
   /// Forgets the turn in progress.
-  void clear() { turns_.clear(); }
+  void clear();
   /// TurnRecogniser::expect_end().
   void expect_end(const std::string& words, double probability) {
     turns_.expect_end(words, probability);
@@ -62,7 +65,11 @@ class SoundIn : private RecognisedTurnHandler {
   void on_turn(const RecognisedTurn& turn) override;
   void on_lost(const SoundError& why) override;
 
+  /// SoundErrors become ApiErrors.
+  void add(std::span<const float> samples);
+
   SpeechListener& listener_;
+  std::optional<LineDecoder> decoder_;
   std::atomic<bool> creates_response_ = true, interrupts_response_ = true;
   std::optional<Item> item_;  // used by handler calls, one at a time
   TurnRecogniser turns_;      // last: its threads use the others

@@ -26,8 +26,14 @@ EndWaits waits_of(const std::string& eagerness, const EndWaits& automatic,
   return waits->second;
 }
 
-bool flag_or(RequestFields& fields, const char* name, bool otherwise) {
-  return fields.any(name).is_null() ? otherwise : fields.flag(name);
+void read_flag(RequestFields& fields, const char* name, bool& into) {
+  if (!fields.any(name).is_null()) into = fields.flag(name);
+}
+
+void read_eagerness(RequestFields& fields, const EndWaits& automatic, TurnDetection& into) {
+  const std::string eagerness = fields.text("eagerness").value_or("auto");
+  into.end.waits = waits_of(eagerness, automatic, fields.full_name("eagerness"));
+  into.eagerness = eagerness;
 }
 
 }  // namespace
@@ -47,29 +53,34 @@ Json TurnDetection::json() const {
 }
 
 TurnDetection read_turn_detection(RequestFields& session, const std::string& name,
-                                  const TurnDetection& before, const EndWaits& waits) {
-  if (session.is_null(name)) return {};
+                                  const TurnDetection& before, const EndWaits& waits,
+                                  Refusals& refusals) {
+  if (session.is_null(name) || session.any(name) == false) return {};
   if (session.any(name).is_null()) return before;
   RequestFields fields = session.object(name);
   const std::string type = fields.text("type").value_or("server_vad");
   TurnDetection detection{.end = {.is_detected = true}};
   if (type == "semantic_vad") {
-    detection.eagerness = fields.text("eagerness").value_or("auto");
-    detection.end.waits = waits_of(detection.eagerness, waits, fields.full_name("eagerness"));
+    detection.end.waits = waits;
     detection.end.by_words = true;
+    refusals.attempt([&] { read_eagerness(fields, waits, detection); });
   } else if (type == "server_vad") {
-    fields.expect_neutral("threshold", {0.5});
-    fields.expect_neutral("idle_timeout_ms", {});
+    refusals.attempt([&] {  // of loudness, which is not measured
+      fields.expect_neutral("threshold", {0.5});
+    });
+    refusals.attempt([&] { fields.expect_neutral("idle_timeout_ms", {}); });
     fields.ignore("prefix_padding_ms");  // the recogniser gets all of the sound
-    detection.end.silence_ms =
-        fields.integer("silence_duration_ms", 0, kMaxSilence).value_or(detection.end.silence_ms);
+    refusals.attempt([&] {
+      const auto silence = fields.integer("silence_duration_ms", 0, kMaxSilence);
+      detection.end.silence_ms = silence.value_or(detection.end.silence_ms);
+    });
   } else {
     RequestFields::fail_unsupported(fields.full_name("type"),
                                     "must be server_vad, semantic_vad, or null instead of both");
   }
-  detection.creates_response = flag_or(fields, "create_response", true);
-  detection.interrupts_response = flag_or(fields, "interrupt_response", true);
-  fields.finish();
+  refusals.attempt([&] { read_flag(fields, "create_response", detection.creates_response); });
+  refusals.attempt([&] { read_flag(fields, "interrupt_response", detection.interrupts_response); });
+  refusals.note_unknown(fields);
   return detection;
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/json.h"
 #include "runtime/listen/end_of_turn.h"
+#include "serve/realtime/refusals.h"
 #include "serve/request_fields.h"
 
 namespace predgen::serve {
@@ -21,9 +22,11 @@ struct TurnDetection {
   Json json() const;
 };
 
-/// `before`, changed by the session's field `name`. `waits`: of the eagerness "auto". ApiError for
-/// a kind of turn detection that is not supported.
+/// `before`, changed by the session's field `name`. `waits`: of the eagerness "auto". What cannot
+/// be done is noted. ApiError, and nothing changes, for a kind of turn detection that is not
+/// supported.
 TurnDetection read_turn_detection(RequestFields& session, const std::string& name,
-                                  const TurnDetection& before, const EndWaits& waits);
+                                  const TurnDetection& before, const EndWaits& waits,
+                                  Refusals& refusals);
 
 }  // namespace predgen::serve

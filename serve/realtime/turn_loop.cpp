@@ -105,6 +105,7 @@ void TurnLoop::prepare(Session& session, RestingSpeaker& speaker, Dialogue::Plan
   session.set_work(wanted.speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade);
   session.set_max_new_tokens(std::min(
       config.turn.max_new_tokens, wanted.max_output_tokens.value_or(config.turn.max_new_tokens)));
+  session.set_sampling(wanted.sampling ? wanted.sampling : config.sampling);
   std::optional<std::vector<Message>>& history = plan.history;
   if (plan.system != session.config().system_prompt) {
     session.set_system_prompt(plan.system);

@@ -12,8 +12,8 @@ std::shared_ptr<WyomingConversation> WyomingConversations::enter(
   std::list<Kept> old;  // which end without the mutex
   const std::string peer = client.peer;
   const Lock lock(mutex_);
-  const auto found =
-      std::ranges::find_if(kept_, [&](const Kept& one) { return one.id == id && !is_over(one); });
+  const auto found = std::ranges::find_if(
+      kept_, [&](const Kept& one) { return one.id == id && one.peer == peer && !is_over(one); });
   const bool is_busy = found != kept_.end() && !found->conversation->is_free();
   if (!is_busy && num_busy(peer) >= share_of_address(max_conversations_)) refuse();
   if (found != kept_.end()) {
@@ -22,7 +22,6 @@ std::shared_ptr<WyomingConversation> WyomingConversations::enter(
                      "another turn of this conversation is under way: wait for its answer");
     }
     found->entered = host_.clock.now();
-    found->peer = peer;
     kept_.splice(kept_.end(), kept_, found);
     return kept_.back().conversation;
   }

@@ -10,16 +10,17 @@
 
 namespace predgen::serve {
 
-/// The conversations of all connections, by the ids that clients give them: Home Assistant makes a
-/// connection for every turn. The most recently used ones are kept. Thread-safe; borrows the host.
+/// The conversations of all connections, by their address and the ids that clients give them: Home
+/// Assistant makes a connection for every turn, and ids are words that others may choose, too. The
+/// most recently used ones are kept. Thread-safe; borrows the host.
 class WyomingConversations {
  public:
   /// A conversation without a turn for `idle_seconds` is forgotten.
   WyomingConversations(const RealtimeHost& host, int64_t max_conversations, double idle_seconds)
       : host_(host), max_conversations_(max_conversations), idle_(idle_seconds) {}
 
-  /// Begins a turn of conversation `id`, which may be new. ApiError if another turn of it is in
-  /// progress, or turns of too many others, of this client or of all.
+  /// Begins a turn of this client's conversation `id`, which may be new. ApiError if another turn
+  /// of it is in progress, or turns of too many others, of this client or of all.
   std::shared_ptr<WyomingConversation> enter(const std::string& id,
                                              WyomingConversation::Client client);
 

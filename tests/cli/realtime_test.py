@@ -131,15 +131,19 @@ def check_errors(process):
     with connect(process) as connection:
         connection.recv()
         for send, code in ((lambda: connection.response.cancel(), "response_cancel_not_active"),
-                           (lambda: connection.response.create(), "nothing_to_answer"),
                            (lambda: connection.input_audio_buffer.append(audio="AAAA"), "no_recogniser"),
-                           (lambda: connection.send({"type": "response.creat"}), "unknown_event"),
-                           (lambda: connection.session.update(
-                               session={"type": "realtime", "tools": [{"type": "function", "name": "f"}]}),
-                            "unsupported_value")):
+                           (lambda: connection.send({"type": "response.creat"}), "unknown_event")):
             send()
             error = connection.recv()
             check(error.type == "error" and error.error.code == code, f"{code}: {error}")
+        connection.session.update(session={"type": "realtime", "tools": [{"type": "function", "name": "f"}],
+                                           "instructions": "You answer the phone."})
+        events = take_until(connection, "session.updated")
+        check(events[0].type == "predgen.warning" and events[0].warning["refused"][0]["param"] == "session.tools",
+              f"what cannot be done is named: {events}")
+        check(events[1].session.instructions == "You answer the phone.", "and the rest is done")
+        connection.response.create(response={"instructions": "Greet the caller."})
+        check(text_of(take_until(connection, "response.done")), "the assistant speaks first")
     for model, key, status in (("demo", "wrong", 401), ("gpt", KEY, 404)):
         try:
             with client(process, key).realtime.connect(model=model):

@@ -34,6 +34,10 @@ def bad_input(scratch, model):
     refused("nothing.wav", *talk, "--input", scratch / "nothing.wav")
     (scratch / "text.wav").write_text("this is no sound")
     refused("text.wav", *talk, "--input", scratch / "text.wav")
+    (scratch / "empty.wav").write_bytes(b"")
+    answer = scratch / "untouched.wav"
+    refused("empty.wav: is empty", "--model", scratch / "no model", "--input", scratch / "empty.wav", "--output", answer)
+    check(not answer.exists(), "what is heard is looked at first")
     refused("--shortest-wait", *talk, "--input", QUESTION, "--shortest-wait", "2")
     refused("a folder for recordings", *talk, "--input", QUESTION, "--record", scratch / "text.wav")
     refused("no such folder", *talk, "--input", QUESTION, "--recogniser", scratch / "no such folder")
@@ -67,6 +71,7 @@ def conversations(scratch, model):
     result = run(*talk, "--tts", "hibari", "--input", QUESTION, "--output", answer, "--record", kept)
     check(result.returncode == 0, f"into a file: {result.stderr[-300:]}")
     turn = json.loads(result.stdout)["turns"][0]
+    check(turn["voice_to_voice_ms"] == round(1000 * turn["voice_to_voice"]), "in milliseconds, too")
     check(abs(turn["voice_to_voice"] - sum(turn["parts"].values())) < 1e-6, "the wait is the sum of its parts")
     with wave.open(str(answer)) as sound:
         check(sound.getframerate() == 24000 and sound.getnframes() > 2400, "the answer is sound")
@@ -82,6 +87,8 @@ def conversations(scratch, model):
     write_wav(scratch / "silence.wav", 1, rate=48000, channels=2)
     result = run(*talk, "--tts", "none", "--input", scratch / "silence.wav")
     check(result.returncode == 0 and json.loads(result.stdout) == {"turns": []}, "silence alone is no turn")
+    result = run(*talk[:-1], "--tts", "none", "--input", scratch / "silence.wav", "--audio-out", "none")
+    check(result.returncode == 0 and "no speech was heard" in result.stderr, f"and that is said: {result.stderr[-300:]}")
 
     with wave.open(str(QUESTION)) as sound:
         rate, samples = sound.getframerate(), sound.readframes(sound.getnframes())

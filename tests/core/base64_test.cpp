@@ -22,9 +22,18 @@ TEST(Base64, IsReadAsItIsWritten) {
   }
 }
 
+TEST(Base64, IsReadAsOthersWriteIt) {
+  EXPECT_EQ(from_base64("Zg"), "f");
+  EXPECT_EQ(from_base64("Zg="), "f");
+  EXPECT_EQ(from_base64("Zm8"), "fo");
+  EXPECT_EQ(from_base64("Zm9v\r\nYg==\n"), "foob");
+  EXPECT_EQ(from_base64(" Zm 9v"), "foo");
+  EXPECT_EQ(from_base64("__79-w"), "\xff\xfe\xfd\xfb");
+}
+
 TEST(Base64, WhatIsNoneIsNotRead) {
-  for (const char* text : {"Zg", "Zg=", "Zh==", "Zm9=", "Z===", "====", "Zg==Zg==", "Zm9v\n",
-                           "Zm 9", "Zm-_", "\xff\xff\xff\xff"}) {
+  for (const char* text : {"Zm9vY", "Zh==", "Zm9=", "Z===", "====", "=",
+                           "Zg==Zg==", "Zg===", "Zm9v=", "Zm!v", "\xff\xff\xff\xff"}) {
     EXPECT_EQ(from_base64(text), std::nullopt) << text;
   }
 }

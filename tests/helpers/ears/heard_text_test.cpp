@@ -45,6 +45,15 @@ TEST(HeardText, WhatIsDescribedIsNotSaid) {
   EXPECT_EQ(believable_text("[Music] hello (coughs) there \u266a", kRate), "hello there");
   EXPECT_EQ(believable_text("(coughs)", kRate), "");
   EXPECT_EQ(believable_text("a ( b", kRate), "a ( b");
+  EXPECT_EQ(believable_text("\uff08\u62cd\u624b\uff09 \u3010\u97f3\u697d\u3011", kRate), "");
+}
+
+TEST(HeardText, FiguresInBracketsAreSaid) {
+  for (const char* said : {"Call (415) 555 0132.", "[42]", "Seat (12B) is mine", "a function f(x)",
+                           "It costs (about 20) euros"}) {
+    EXPECT_EQ(believable_text(said, kRate), said);
+  }
+  EXPECT_EQ(believable_text("(415) 555 (coughs) 0132", kRate), "(415) 555 0132");
 }
 
 TEST(HeardText, OtherScriptsAreWords) {

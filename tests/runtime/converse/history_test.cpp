@@ -50,6 +50,23 @@ TEST(History, AnAnswerIsCutOrForgotten) {
   EXPECT_EQ(history.rounds().size(), 2u);
 }
 
+TEST(History, WithoutWordsOfTheUserTheAssistantSpeaksByItself) {
+  const FakeTokenizer tokenizer;
+  History history(tokenizer, "Greet.");
+  const auto prompt = [&](const std::string& text) {
+    const History::Room room{.context_length = 400, .answer_length = 50};
+    return tokenizer.decode(history.prompt(text, room).ids, /*keep_special=*/true);
+  };
+  EXPECT_EQ(prompt(""), "<system>Greet.<end><assistant>");
+  history.add({.role = "assistant", .content = "Hello!"});
+  EXPECT_EQ(prompt(" "), "<system>Greet.<end><assistant>Hello!<end><assistant>");
+  EXPECT_EQ(prompt("Hi"), "<system>Greet.<end><assistant>Hello!<end><user>Hi<end><assistant>");
+  const History none(tokenizer, "");
+  EXPECT_EQ(tokenizer.decode(none.prompt("", {.context_length = 400, .answer_length = 50}).ids,
+                             /*keep_special=*/true),
+            "<user><end><assistant>");
+}
+
 constexpr History::Room kRoom{.context_length = 400, .answer_length = 50};
 
 /// The fewest rounds to drop, by looking at all of them.

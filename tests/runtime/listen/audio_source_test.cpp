@@ -27,8 +27,8 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::FloatNear;
 
-struct SoundFile {
-  SoundFile(int rate, int channels, int format, const std::vector<float>& samples) {
+struct WrittenSound {
+  WrittenSound(int rate, int channels, int format, const std::vector<float>& samples) {
     SF_INFO info{};
     info.samplerate = rate;
     info.channels = channels;
@@ -55,7 +55,7 @@ TEST(AudioFileSource, ChannelsOfAnyRateAndFormatAreMixed) {
     for (const int rate : {8000, 16000, 44100, 48000}) {
       std::vector<float> stereo;
       for (int i = 0; i < rate / 10; ++i) stereo.insert(stereo.end(), {0.5f, -0.25f});
-      const SoundFile file(rate, 2, format, stereo);
+      const WrittenSound file(rate, 2, format, stereo);
       ManualClock clock;
       AudioFileSource source(file.path, clock);
       EXPECT_EQ(source.sample_rate(), rate);
@@ -69,7 +69,7 @@ TEST(AudioFileSource, ChannelsOfAnyRateAndFormatAreMixed) {
 }
 
 TEST(AudioFileSource, ABlockComesWhenItWouldHaveBeenSpoken) {
-  const SoundFile file(16000, 1, SF_FORMAT_PCM_16, std::vector<float>(16000 + 100));
+  const WrittenSound file(16000, 1, SF_FORMAT_PCM_16, std::vector<float>(16000 + 100));
   ManualClock clock;
   AudioFileSource source(file.path, clock);
   clock.set(5);  // the first call is the beginning
@@ -86,7 +86,7 @@ TEST(AudioFileSource, ABlockComesWhenItWouldHaveBeenSpoken) {
 
 TEST(AudioFileSource, WhatIsTooLoudOrNoNumberStaysInRange) {
   const float infinity = std::numeric_limits<float>::infinity();
-  const SoundFile file(16000, 1, SF_FORMAT_FLOAT, {2, -3, NAN, infinity, -infinity, 0.5f});
+  const WrittenSound file(16000, 1, SF_FORMAT_FLOAT, {2, -3, NAN, infinity, -infinity, 0.5f});
   ManualClock clock;
   AudioFileSource source(file.path, clock);
   EXPECT_THAT(read_all(source), ElementsAre(1, -1, 0, 0, 0, 0.5f));
@@ -104,14 +104,14 @@ TEST(AudioFileSource, WhatIsNoSoundIsTheUsersError) {
   expect_user_error(open(folder / "text.wav"), {"text.wav: cannot be read as sound"});
   write_file(folder / "empty.wav", "");
   expect_user_error(open(folder / "empty.wav"), {"empty.wav: "});
-  const SoundFile silent(16000, 1, SF_FORMAT_PCM_16, {});
+  const WrittenSound silent(16000, 1, SF_FORMAT_PCM_16, {});
   expect_user_error(open(silent.path), {"holds no sound"});
-  const SoundFile slow(4000, 1, SF_FORMAT_PCM_16, {0, 0});
+  const WrittenSound slow(4000, 1, SF_FORMAT_PCM_16, {0, 0});
   expect_user_error(open(slow.path), {"4000 Hz"});
 }
 
 TEST(AudioFileSource, AFileThatIsCutOffEndsEarly) {
-  const SoundFile whole(16000, 1, SF_FORMAT_PCM_16, std::vector<float>(16000, 0.5f));
+  const WrittenSound whole(16000, 1, SF_FORMAT_PCM_16, std::vector<float>(16000, 0.5f));
   const std::string bytes = read_file(whole.path);
   write_file(whole.path, bytes.substr(0, bytes.size() / 2));
   ManualClock clock;
@@ -163,6 +163,41 @@ TEST(AudioPipeSource, AFileThatAProgramWritesFasterIsHeardInItsOwnTime) {
   EXPECT_NEAR(clock.now().count(), 8, 1e-9);
 }
 
+TEST(AudioPipeSource, AWavFileIsOneInAPipeToo) {
+  for (const int format : {SF_FORMAT_PCM_16, SF_FORMAT_FLOAT, SF_FORMAT_PCM_24, SF_FORMAT_PCM_U8}) {
+    for (const int rate : {16000, 24000}) {
+      std::vector<float> stereo;
+      for (int i = 0; i < rate; ++i) stereo.insert(stereo.end(), {0.5f, -0.25f});
+      const WrittenSound file(rate, 2, format, stereo);
+      std::string bytes = read_file(file.path);
+      for (const bool is_finished : {true, false}) {
+        if (!is_finished) bytes.replace(bytes.find("data") + 4, 4, "\xff\xff\xff\xff");
+        Pipe pipe;
+        ManualClock clock;
+        AudioPipeSource source(pipe.out(), 16000, clock, {});
+        std::jthread other([&] {
+          pipe.send(bytes);
+          pipe.end();
+        });
+        const std::vector<float> samples = read_all(source);
+        EXPECT_NEAR(static_cast<double>(samples.size()), 16000, 2) << format << " " << rate;
+        EXPECT_NEAR(samples[8000], 0.125f, 0.01f);
+        EXPECT_NEAR(samples[20], 0.125f, 0.05f) << "the head is no sound";
+      }
+    }
+  }
+}
+
+TEST(AudioPipeSource, AWavFileInAnotherFormatIsTheUsersError) {
+  Pipe pipe;
+  ManualClock clock;
+  AudioPipeSource source(pipe.out(), 16000, clock, {});
+  const WrittenSound file(8000, 1, SF_FORMAT_ULAW, {0, 0});
+  pipe.send(read_file(file.path));
+  pipe.end();
+  expect_user_error([&] { source.read(); }, {"16-bit PCM"});
+}
+
 TEST(AudioPipeSource, AStopEndsItsWait) {
   const Pipe pipe;
   ManualClock clock;
@@ -178,7 +213,7 @@ TEST(AudioPipeSource, ARateIsOneOfSound) {
 }
 
 TEST(MakeAudioSource, AFileIsTheDefault) {
-  const SoundFile file(8000, 1, SF_FORMAT_PCM_16, {0, 0});
+  const WrittenSound file(8000, 1, SF_FORMAT_PCM_16, {0, 0});
   ManualClock clock;
   EXPECT_EQ(make_audio_source(file.path, 16000, clock, {})->sample_rate(), 8000);
   EXPECT_EQ(make_audio_source("-", 24000, clock, {})->sample_rate(), 24000);

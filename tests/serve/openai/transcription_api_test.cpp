@@ -35,7 +35,7 @@ std::string body_of(const Form& form) {
 struct Listener : FakeHost {
   Listener() : FakeHost({" one"}, {}) {
     host.make_recogniser = desk.make;
-    host.language = "en";
+    host.offer.language = "en";
     desk.on_finish = [this] {
       const auto voice = [](int64_t since, int64_t until) {
         return HeardVoice{.since = since, .until = until};
@@ -134,7 +134,7 @@ TEST(TranscriptionApi, RefusesByNameWhatItCannotHonour) {
   const ApiError no_sound = listener.refused({{"file", "ftypM4A"}});
   EXPECT_EQ(no_sound.param(), "file");
   EXPECT_NE(std::string(no_sound.what()).find("m4a and webm cannot"), std::string::npos);
-  listener.host.language = "";
+  listener.host.offer.language = "";
   EXPECT_NE(listener.text({{"language", "de"}}), "") << "nobody knows what it hears";
   listener.host.make_recogniser = {};
   EXPECT_EQ(listener.refused({}).code(), "no_recogniser");

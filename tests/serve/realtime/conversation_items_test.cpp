@@ -56,11 +56,9 @@ TEST(ConversationItems, CallsBelongToTheirMessageAndAreAnswered) {
   for (const char* id : {"a", "b"}) {
     items.add({.id = id, .role = "assistant", .text = "", .call = ToolCall{id, "lamp", "{}"}});
   }
-  EXPECT_FALSE(items.goes_on());
   items.add(message("3", "user", "Hello?"));
   items.add({.id = "4", .role = "tool", .text = "bright", .call_id = "b"});
   EXPECT_EQ(items.pending(), "Hello?");
-  EXPECT_TRUE(items.goes_on());
   const std::vector<Message> history = items.history();
   ASSERT_EQ(history.size(), 3u);
   EXPECT_EQ(history[1].content, "I do.");
@@ -177,7 +175,13 @@ TEST(ConversationItems, AreReadAsClientsWriteThem) {
   const auto refused = [&](const std::string& json) {
     return code_of([&] { parsed(json.c_str()); });
   };
-  EXPECT_EQ(refused(content("user", "input_audio")), "unsupported_value item.content");
+  const ConversationItem heard = parsed(
+      R"({"type":"message","role":"user","content":[{"type":"input_audio","transcript":"hello"}]})");
+  EXPECT_EQ(heard.text, "hello");
+  EXPECT_EQ(parsed(content("developer", "input_text").c_str()).role, "system");
+  EXPECT_EQ(refused(content("user", "input_audio")),
+            "missing_required_parameter item.content.transcript");
+  EXPECT_EQ(refused(content("user", "input_image")), "unsupported_value item.content");
   EXPECT_EQ(refused(content("nobody", "input_text")), "invalid_value item.role");
   EXPECT_EQ(refused(R"({"type":"mcp_call","role":"user","content":[]})"),
             "unsupported_value item.type");

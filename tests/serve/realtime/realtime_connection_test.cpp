@@ -14,6 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 TEST(RealtimeConnection, SaysWhatItsSessionIs) {
   House house;
@@ -108,8 +109,65 @@ TEST(RealtimeConnection, AnEmptyAnswerIsOne) {
   house.answer = [](const std::string&) { return ""; };
   Talk talk(house);
   EXPECT_EQ(text_of(talk.ask("one")), "");
+  EXPECT_EQ(talk.ask("two")["status"], "completed");
+}
+
+TEST(RealtimeConnection, TheAssistantSpeaksFirstIfAsked) {
+  House house;
+  Talk talk(house);
+  talk.update({{"instructions", "You answer the phone."}});
   talk.respond();
-  EXPECT_EQ(talk.error_code(), "nothing_to_answer");
+  const Json greeting = talk.client.next("response.done")["response"];
+  EXPECT_EQ(greeting["status"], "completed");
+  EXPECT_EQ(house.last_prompt().find("<user>"), std::string::npos);
+  EXPECT_THAT(house.last_prompt(), StartsWith("<system>You answer the phone.<end><assistant>"));
+  const std::string said = text_of(greeting);
+  talk.ask("one");
+  EXPECT_TRUE(house.was_asked(
+      "<system>You answer the phone.<end><assistant>" + said + "<end><user>one<end><assistant>",
+      ""));
+}
+
+TEST(RealtimeConnection, TheAssistantSpeaksAgainByItself) {
+  House house;
+  Talk talk(house);
+  talk.send({{"type", "response.create"}, {"response", {{"instructions", "Greet."}}}});
+  const std::string greeting = text_of(talk.client.next("response.done")["response"]);
+  EXPECT_TRUE(house.was_asked("<system>Greet.<end><assistant>", ""));
+  const std::string first = text_of(talk.ask("one"));
+  talk.send({{"type", "response.create"}, {"response", {{"instructions", "Ask again."}}}});
+  const std::string again = text_of(talk.client.next("response.done")["response"]);
+  EXPECT_TRUE(house.was_asked("<system>Ask again.<end>",
+                              "<user>one<end><assistant>" + first + "<end><assistant>"));
+  talk.ask("two");
+  EXPECT_THAT(house.last_prompt(), HasSubstr(first + "\n" + again + "<end><user>two<end>"));
+}
+
+TEST(RealtimeConnection, ANothingIsSaidToATemplateThatWantsAUser) {
+  struct StrictTokenizer : FakeTokenizer {
+    using FakeTokenizer::FakeTokenizer;
+    TokenIds render_chat(const std::vector<Message>& messages, bool add_generation_prompt,
+                         const ToolSet& tools) const override {
+      if (add_generation_prompt && messages.back().role != "user") throw UserError("a user first");
+      return FakeTokenizer::render_chat(messages, add_generation_prompt, tools);
+    }
+  };
+  House house;
+  const StrictTokenizer tokenizer(kWords);
+  const RealtimeHost host{.engine = house.engine,
+                          .baton = house.baton,
+                          .tokenizer = tokenizer,
+                          .clock = house.clock,
+                          .metrics = house.metrics,
+                          .session = house.host.session,
+                          .offer = house.host.offer};
+  FakeSender client;
+  RealtimeConnection connection(host, std::nullopt);
+  connection.on_open(client);
+  connection.on_text(R"({"type": "response.create"})");
+  EXPECT_EQ(client.next("response.done")["response"]["status"], "completed");
+  connection.on_close();
+  EXPECT_THAT(house.last_prompt(), StartsWith("<user><end><assistant>"));
 }
 
 TEST(RealtimeConnection, EventsThatAreNoneAreRefused) {
@@ -150,7 +208,6 @@ TEST(RealtimeConnection, EventsThatAreNoneAreRefused) {
     EXPECT_EQ(refused(fmt::format(R"({{"type":"input_audio_buffer.{}"}})", name)), "no_recogniser");
   }
   EXPECT_EQ(refused(R"({"type":"response.cancel"})"), "response_cancel_not_active");
-  EXPECT_EQ(refused(R"({"type":"response.create"})"), "nothing_to_answer");
   talk.connection.on_binary();
   EXPECT_EQ(talk.error_code(), "invalid_event");
   talk.send({{"type", "response.creat"}, {"event_id", "mine"}});
@@ -161,14 +218,29 @@ TEST(RealtimeConnection, EventsThatAreNoneAreRefused) {
   EXPECT_EQ(talk.ask("one")["status"], "completed");
 }
 
-TEST(RealtimeConnection, AnUpdateCountsWholeOrNotAtAll) {
+TEST(RealtimeConnection, AnUpdateDoesWhatItCanAndSaysWhatItCannot) {
   House house;
   Talk talk(house);
-  talk.update({{"instructions", "Be brief."}, {"tool_choice", "required"}});
-  const Json error = talk.client.next("error")["error"];
-  EXPECT_EQ(error["param"], "session.tool_choice");
-  talk.update(Json::object());
-  EXPECT_EQ(talk.client.next("session.updated")["session"]["instructions"], "");
+  talk.send({{"type", "session.update"},
+             {"event_id", "mine"},
+             {"session",
+              {{"instructions", "Be brief."}, {"tool_choice", "required"}, {"colour", "red"}}}});
+  const std::vector<Json> events = talk.client.until("session.updated");
+  ASSERT_THAT(types_of(events), ElementsAre("predgen.warning", "session.updated"));
+  const Json& warning = events[0]["warning"];
+  EXPECT_EQ(warning["event_id"], "mine");
+  ASSERT_EQ(warning["refused"].size(), 2u);
+  EXPECT_EQ(warning["refused"][0]["param"], "session.tool_choice");
+  EXPECT_EQ(warning["refused"][1]["param"], "session.colour");
+  EXPECT_THAT(warning["message"].get<std::string>(), HasSubstr("session.tool_choice"));
+  EXPECT_EQ(events[1]["session"]["instructions"], "Be brief.");
+  talk.say("one");
+  talk.send({{"type", "response.create"}, {"response", {{"output_modalities", {"audio"}}}}});
+  const std::vector<Json> answer = talk.client.until("response.done");
+  EXPECT_EQ(std::ranges::count(answer, Json("predgen.warning"),
+                               [](const Json& event) { return event["type"]; }),
+            1);
+  EXPECT_EQ(text_of(answer.back()["response"]), "You said: one. Go on!");
 }
 
 TEST(RealtimeConnection, ItemsCanBeReadDeletedAndPlaced) {

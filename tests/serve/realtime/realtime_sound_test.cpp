@@ -63,18 +63,58 @@ TEST(RealtimeSound, TextAloneIsNotSpoken) {
   EXPECT_GT(sound_bytes(talk.client.until("response.done")), 0u);
 }
 
+TEST(RealtimeSound, AClientOfTheBetaGetsItsEvents) {
+  House house(/*has_voice=*/true);
+  Talk talk(house, /*is_beta=*/true);
+  EXPECT_EQ(talk.created["session"]["modalities"], Json::array({"text", "audio"}));
+  EXPECT_EQ(talk.created["session"]["voice"], "anna");
+  talk.update({{"modalities", {"text"}}, {"voice", "alloy"}, {"output_audio_format", "g711_alaw"}});
+  const Json session = talk.client.next("session.updated")["session"];
+  EXPECT_EQ(session["modalities"], Json::array({"text"}));
+  EXPECT_EQ(session["output_audio_format"], "g711_alaw");
+  EXPECT_FALSE(session.contains("audio"));
+  talk.say("one");
+  EXPECT_EQ(talk.client.next()["type"], "conversation.item.created");
+  talk.respond();
+  EXPECT_EQ(talk.client.next("response.text.done")["text"], "You said: one. Go on!");
+  const Json response = talk.client.next("response.done")["response"];
+  EXPECT_EQ(response["output"][0]["content"][0]["type"], "text");
+  talk.send({{"type", "response.create"}, {"response", {{"modalities", {"text", "audio"}}}}});
+  EXPECT_FALSE(talk.client.next("response.audio.delta")["delta"].get<std::string>().empty());
+  talk.client.next("response.audio_transcript.done");
+  talk.client.next("response.done");
+}
+
+TEST(RealtimeSound, ATelephoneGetsItsLaw) {
+  House house(/*has_voice=*/true);
+  Talk talk(house);
+  talk.update({{"output_audio_format", "g711_ulaw"}});
+  EXPECT_EQ(talk.client.next("session.updated")["session"]["audio"]["output"]["format"]["type"],
+            "audio/pcmu");
+  talk.say("one");
+  talk.respond();
+  // A third of the samples, a byte each.
+  EXPECT_EQ(sound_bytes(talk.client.until("response.done")),
+            2 * RealtimeVoice::kChunksPerSentence * RealtimeVoice::kChunk / 3);
+}
+
 TEST(RealtimeSound, TheVoiceCanBeChosen) {
   House house(/*has_voice=*/true);
   Talk talk(house);
   talk.update({{"audio", {{"output", {{"voice", "otto"}}}}}});
   talk.client.next("session.updated");
   EXPECT_EQ(house.voices, (std::vector<std::string>{"anna", "otto"}));
-  talk.update({{"audio", {{"output", {{"voice", "nobody"}}}}}});
-  EXPECT_EQ(talk.client.next("error")["error"]["param"], "session.audio.output.voice");
+  talk.update({{"instructions", "Sing."}, {"audio", {{"output", {{"voice", "nobody"}}}}}});
+  const auto refused = [&] {
+    return talk.client.next("predgen.warning")["warning"]["refused"].at(0)["param"];
+  };
+  EXPECT_EQ(refused(), "session.audio.output.voice");
+  const Json session = talk.client.next("session.updated")["session"];
+  EXPECT_EQ(session["audio"]["output"]["voice"], "otto");
+  EXPECT_EQ(session["instructions"], "Sing.");
   talk.say("one");
   talk.send({{"type", "response.create"}, {"response", {{"voice", "anna"}}}});
-  EXPECT_EQ(talk.error_code(), "unsupported_value");
-  talk.respond();
+  EXPECT_EQ(refused(), "response.audio.output.voice");
   EXPECT_GT(sound_bytes(talk.client.until("response.done")), 0u);
 }
 

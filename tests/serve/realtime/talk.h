@@ -108,7 +108,8 @@ struct House : FakeHost {
 
 /// A client at it.
 struct Talk {
-  explicit Talk(House& house) : connection(house.host, std::nullopt) {
+  explicit Talk(House& house, bool is_beta = false)
+      : connection(house.host, std::nullopt, "", is_beta) {
     connection.on_open(client);
     created = client.next();
   }

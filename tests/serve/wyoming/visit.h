@@ -21,7 +21,8 @@ struct Service {
 
 /// A client at it.
 struct Visit {
-  explicit Visit(Service& service) : served(std::in_place, service.host, client) {}
+  explicit Visit(Service& service, const std::string& peer = "")
+      : served(std::in_place, service.host, client, peer) {}
   ~Visit() { leave(); }
   void leave() { served.reset(); }
 

@@ -89,6 +89,21 @@ TEST(WyomingClient, AConversationGoesOnOverOtherConnections) {
   EXPECT_THAT(house.last_prompt(), HasSubstr("You said: two. Go on!"));
 }
 
+TEST(WyomingClient, AnotherAddressHasConversationsOfItsOwn) {
+  House house;
+  Service service(house);
+  Visit mine(service, "10.0.0.1"), other(service, "10.0.0.2");
+  mine.say("one", "kitchen");
+  EXPECT_EQ(mine.answer(), "You said: one. Go on!");
+  other.say("two", "kitchen");
+  EXPECT_EQ(other.answer(), "You said: two. Go on!");
+  EXPECT_THAT(house.last_prompt(), testing::Not(HasSubstr("one")));
+  mine.say("three", "kitchen");
+  EXPECT_EQ(mine.answer(), "You said: three. Go on!");
+  EXPECT_THAT(house.last_prompt(), HasSubstr("You said: one. Go on!"));
+  EXPECT_THAT(house.last_prompt(), testing::Not(HasSubstr("two")));
+}
+
 TEST(WyomingClient, WhoGivesNoIdIsToldOne) {
   House house;
   Service service(house);

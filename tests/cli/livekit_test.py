@@ -1,0 +1,112 @@
+"""LiveKit's agents with their OpenAI plugin, as they come by default, with predgen serve."""
+
+import asyncio
+import hashlib
+import sys
+import wave
+
+import other_clients  # noqa: F401, the packages of requirements-clients.txt
+
+from livekit import rtc
+from livekit.agents import llm
+from livekit.plugins import openai
+
+from serving import KEY, PROMPTS, check, server, texts_of_requests
+from tiny_model import ESPEAK, REPOSITORY, missing_for
+
+QUESTION = REPOSITORY / "data/samples/question.wav"
+PATIENCE = 120
+
+
+async def said(generation):
+    """The text of a reply, and how many samples of sound it has."""
+    text, num_samples = "", 0
+    async for message in generation.message_stream:
+        async for part in message.text_stream:
+            text += part
+        async for frame in message.audio_stream:
+            num_samples += frame.samples_per_channel
+    return text, num_samples
+
+
+def errors_of(session):
+    errors = []
+    session.on("error", lambda event: errors.append(event.error))
+    return errors
+
+
+async def check_llm(process):
+    texts = texts_of_requests(process)
+    model = openai.LLM(model="demo", base_url=process.url + "/v1", api_key=KEY)
+    chat = llm.ChatContext.empty()
+    chat.add_message(role="user", content=PROMPTS[0])
+    answer = ""
+    async with model.chat(chat_ctx=chat) as stream:
+        async for chunk in stream:
+            answer += (chunk.delta and chunk.delta.content) or ""
+    check(answer == texts[PROMPTS[0]], f"a chat: {answer}")
+
+
+async def check_text(process):
+    texts = texts_of_requests(process)
+    model = openai.realtime.RealtimeModel(base_url=process.url + "/v1", api_key=KEY)
+    session = model.session()
+    errors = errors_of(session)
+    greeting, _ = await said(await session.generate_reply(instructions="Greet the caller."))
+    check(greeting, "the assistant speaks first")
+    chat = llm.ChatContext.empty()
+    await session.update_chat_ctx(chat)  # the greeting goes
+    chat.add_message(role="user", content=PROMPTS[0])
+    await session.update_chat_ctx(chat)
+    answer, _ = await said(await session.generate_reply())
+    check(answer == texts[PROMPTS[0]], f"the text of a request: {answer}")
+    await session.update_instructions("You answer the phone of a bakery.")
+    session.update_options(tool_choice="required", speed=1.5, tracing="auto")  # what cannot be done harms nothing
+    again, _ = await said(await session.generate_reply(instructions="Ask whether there is anything else."))
+    check(again and not errors, f"{again!r} {errors}")
+    await session.aclose()
+    await model.aclose()
+
+
+async def check_sound(process):
+    model = openai.realtime.RealtimeModel(base_url=process.url + "/v1", api_key=KEY)
+    session = model.session()
+    errors = errors_of(session)
+    heard, replies = asyncio.Future(), asyncio.Future()
+    session.on("input_audio_transcription_completed",
+               lambda event: event.is_final and not heard.done() and heard.set_result(event.transcript))
+    session.on("generation_created", lambda event: replies.done() or replies.set_result(event))
+    with wave.open(str(QUESTION)) as question:
+        rate, samples = question.getframerate(), question.readframes(question.getnframes())
+    samples += bytes(2 * 2 * rate)  # the pause that ends the turn
+    step = rate // 50
+    for begin in range(0, len(samples) // 2, step):
+        part = samples[2 * begin:2 * (begin + step)]
+        session.push_audio(rtc.AudioFrame(part, rate, 1, len(part) // 2))
+    check("capital of france" in (await heard).lower(), f"what was said is heard: {heard.result()}")
+    text, num_samples = await said(await replies)
+    check(text and num_samples > 2400 and not errors, f"and answered: {text} {num_samples} {errors}")
+    await session.aclose()
+    await model.aclose()
+
+
+def run(check_one, process):
+    asyncio.run(asyncio.wait_for(check_one(process), PATIENCE))
+    print(check_one.__name__, "ok")
+
+
+def main():
+    key = f"api_keys_sha256=[{hashlib.sha256(KEY.encode()).hexdigest()}]"
+    with server(key) as process:
+        run(check_llm, process)
+        run(check_text, process)
+    missing = missing_for("whisper-base", "silero", "smart-turn")
+    if not ESPEAK or missing:
+        print(f"skipped: sound (no {missing or 'espeak-ng'})")
+        return
+    with server(key, "realtime.recogniser=base", "--tts", "espeak") as process:
+        run(check_sound, process)
+
+
+main()
+sys.exit(0)
