@@ -70,27 +70,26 @@ SF_VIRTUAL_IO sound_io() {
 SoundFile::~SoundFile() = default;
 
 SoundFile::SoundFile(const std::filesystem::path& file)
-    : name_(file.string()), file_(nullptr, sf_close) {
-  if (!std::filesystem::is_regular_file(file)) throw UserError("{}: no such file", name_);
+    : prefix_(file.string() + ": "), file_(nullptr, sf_close) {
+  if (!std::filesystem::is_regular_file(file)) throw UserError("{}no such file", prefix_);
   open(std::make_unique<Bytes>(std::make_unique<std::ifstream>(file, std::ios::binary)));
 }
 
-SoundFile::SoundFile(std::string bytes, std::string name)
-    : name_(std::move(name)), file_(nullptr, sf_close) {
+SoundFile::SoundFile(std::string bytes) : file_(nullptr, sf_close) {
   open(std::make_unique<Bytes>(std::make_unique<std::istringstream>(std::move(bytes))));
 }
 
 void SoundFile::open(std::unique_ptr<Bytes> bytes) {
-  if (bytes->length < 0) throw UserError("{}: cannot be read", name_);
-  if (bytes->length == 0) throw UserError("{}: is empty, not a sound file", name_);
+  if (bytes->length < 0) throw UserError("{}cannot be read", prefix_);
+  if (bytes->length == 0) throw UserError("{}is empty", prefix_);
   bytes_ = std::move(bytes);
   SF_INFO info{};
   SF_VIRTUAL_IO io = sound_io<Bytes>();
   file_.reset(sf_open_virtual(&io, SFM_READ, &info, bytes_.get()));
   if (!file_) {
-    throw UserError("{}: cannot be read as sound: {}", name_, sound_error(sf_strerror(nullptr)));
+    throw UserError("{}cannot be read as sound: {}", prefix_, sound_error(sf_strerror(nullptr)));
   }
-  if (info.frames == 0) throw UserError("{}: holds no sound", name_);
+  if (info.frames == 0) throw UserError("{}holds no sound", prefix_);
   sample_rate_ = info.samplerate;
   num_channels_ = info.channels;
 }
@@ -98,7 +97,7 @@ void SoundFile::open(std::unique_ptr<Bytes> bytes) {
 int64_t SoundFile::read(std::span<float> into) {
   const int64_t count = sf_readf_float(file_.get(), into.data(), std::ssize(into) / num_channels_);
   if (sf_error(file_.get()) != SF_ERR_NO_ERROR) {
-    throw UserError("{}: cannot be read as sound: {}", name_,
+    throw UserError("{}cannot be read as sound: {}", prefix_,
                     sound_error(sf_strerror(file_.get())));
   }
   return count;

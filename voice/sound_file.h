@@ -17,8 +17,8 @@ class SoundFile {
  public:
   /// UserError if it is missing, empty or not sound.
   explicit SoundFile(const std::filesystem::path& file);
-  /// The same for a file that is in memory; `name`: for errors.
-  SoundFile(std::string bytes, std::string name);
+  /// The same for a file that is in memory; errors begin with the verb.
+  explicit SoundFile(std::string bytes);
   ~SoundFile();
   SoundFile(const SoundFile&) = delete;
   SoundFile& operator=(const SoundFile&) = delete;
@@ -33,7 +33,7 @@ class SoundFile {
   struct Bytes;
   void open(std::unique_ptr<Bytes> bytes);
 
-  std::string name_;
+  const std::string prefix_;      // of errors
   std::unique_ptr<Bytes> bytes_;  // that libsndfile reads, if it does not read a file by itself
   std::unique_ptr<sf_private_tag, int (*)(sf_private_tag*)> file_;
   int sample_rate_ = 0, num_channels_ = 0;

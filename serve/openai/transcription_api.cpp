@@ -103,7 +103,7 @@ void TranscriptionApi::serve(const HttpRequest& request, const std::string& clie
     reply.send_event(to_text({{"type", "transcript.text.delta"}, {"delta", space + part.text}}));
   };
   try {
-    SoundInMemory sound(asked.file);
+    SoundInMemory sound{std::string(asked.file)};
     const Transcription heard = transcribe(
         sound, host_.make_recogniser,
         [&](const HeardPart& part) {
@@ -113,7 +113,7 @@ void TranscriptionApi::serve(const HttpRequest& request, const std::string& clie
           throw_if_stopped(stop);
           return !reply.is_gone();
         });
-    if (!streams) return reply.send(transcript_answer(heard, asked.form, host_.language));
+    if (!streams) return reply.send(transcript_answer(heard, asked.form, host_.offer.language));
     reply.send_event(to_text({{"type", "transcript.text.done"},
                               {"text", heard.text()},
                               {"usage", duration_usage(heard)}}));

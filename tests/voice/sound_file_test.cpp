@@ -42,7 +42,7 @@ std::string riff(uint32_t size, const std::string& chunks) {
 
 /// How many frames are read; all must be as written.
 size_t read_all(const std::string& bytes) {
-  SoundFile sound(bytes, "it");
+  SoundFile sound(bytes);
   EXPECT_EQ(sound.sample_rate(), 16000);
   EXPECT_EQ(sound.num_channels(), 2);
   size_t total = 0;
@@ -83,16 +83,16 @@ TEST(SoundFile, ChunksAroundTheSoundAreNone) {
 }
 
 TEST(SoundFile, WhatIsNoSoundIsNamed) {
-  const auto open = [](const std::string& bytes) { return [bytes] { SoundFile(bytes, "it"); }; };
-  expect_user_error(open(""), {"it: is empty"});
-  expect_user_error(open("RIFF"), {"it: cannot be read as sound"});
-  expect_user_error(open(riff(4, "")), {"it: "});
+  const auto open = [](const std::string& bytes) { return [bytes] { SoundFile sound(bytes); }; };
+  expect_user_error(open(""), {"is empty"});
+  expect_user_error(open("RIFF"), {"cannot be read as sound"});
+  expect_user_error(open(riff(4, "")), {""});
   expect_user_error(open(riff(0, chunk("fmt ", format()) + chunk("data", ""))), {"holds no sound"});
-  expect_user_error(open(riff(0, chunk("data", frames()))), {"it: "});
+  expect_user_error(open(riff(0, chunk("data", frames()))), {""});
   const TemporaryFolder folder;
   write_file(folder / "empty.wav", "");
-  expect_user_error([&] { SoundFile(folder / "empty.wav"); }, {"empty.wav: is empty"});
-  expect_user_error([&] { SoundFile(folder / "none.wav"); }, {"none.wav: no such file"});
+  expect_user_error([&] { SoundFile sound(folder / "empty.wav"); }, {"empty.wav: is empty"});
+  expect_user_error([&] { SoundFile sound(folder / "none.wav"); }, {"none.wav: no such file"});
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ std::string recording(SoundFormat format, int rate) {
 }
 
 std::vector<float> all_of(std::string_view bytes) {
-  SoundInMemory sound(bytes);
+  SoundInMemory sound{std::string(bytes)};
   std::vector<float> all;
   for (auto block = sound.read(); !block.empty(); block = sound.read()) {
     all.insert(all.end(), block.begin(), block.end());

@@ -22,7 +22,7 @@ struct Desk : RecogniserDesk {
   Transcription transcript(
       int seconds, const std::function<bool()>& goes_on = [] { return true; }) {
     const std::string bytes = seconds_of_silence(seconds);
-    SoundInMemory sound(bytes);
+    SoundInMemory sound{std::string(bytes)};
     return transcribe(
         sound, make, [&](const HeardPart& part) { told.push_back(part.text); }, goes_on);
   }
