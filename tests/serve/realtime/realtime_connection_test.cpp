@@ -147,9 +147,9 @@ TEST(RealtimeConnection, ANothingIsSaidToATemplateThatWantsAUser) {
   struct StrictTokenizer : FakeTokenizer {
     using FakeTokenizer::FakeTokenizer;
     TokenIds render_chat(const std::vector<Message>& messages, bool add_generation_prompt,
-                         const ToolSet& tools) const override {
+                         const ToolSet& tools, const std::string& variables) const override {
       if (add_generation_prompt && messages.back().role != "user") throw UserError("a user first");
-      return FakeTokenizer::render_chat(messages, add_generation_prompt, tools);
+      return FakeTokenizer::render_chat(messages, add_generation_prompt, tools, variables);
     }
   };
   House house;
