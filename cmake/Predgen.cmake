@@ -99,16 +99,31 @@ function(predgen_add_tool name)
   endif()
 endfunction()
 
-# The label `shared` is for tests that read more where the reference data is (scripts/test.sh).
-# predgen_add_test(folder SOURCES .. DEPENDS .. [LABELS ..] [NO_TORCH]): one test program a folder.
+# What tests include most, with LibTorch and without, compiled once for all of them.
+if(PREDGEN_TESTS)
+  foreach(kind test test_no_torch)
+    add_library(predgen_${kind}_pch OBJECT ${PROJECT_BINARY_DIR}/pch.cpp)
+    target_link_libraries(predgen_${kind}_pch PRIVATE predgen_flags GTest::gmock)
+    target_precompile_headers(predgen_${kind}_pch PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+  endforeach()
+  target_link_libraries(predgen_test_pch PRIVATE predgen::torch)
+  target_precompile_headers(predgen_test_pch PRIVATE <ATen/ATen.h>)
+endif()
+
+# predgen_add_test(folder SOURCES .. DEPENDS .. [LABELS ..] [NO_TORCH] [APART ..]): one test program a folder.
+# Its sources are compiled together, so names in their unnamed namespaces are the program's own; those APART are
+# compiled alone. The label `shared` is for tests that read more where the reference data is (scripts/test.sh).
 function(predgen_add_test folder)
-  cmake_parse_arguments(ARG "NO_TORCH" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "NO_TORCH" "" "SOURCES;DEPENDS;LABELS;APART" ${ARGN})
   set(name ${folder}_test)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE predgen_flags ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
-  if(NOT ARG_NO_TORCH)
-    target_precompile_headers(${name} REUSE_FROM predgen_pch)
+  if(ARG_NO_TORCH)
+    target_precompile_headers(${name} REUSE_FROM predgen_test_no_torch_pch)
+  else()
+    target_precompile_headers(${name} REUSE_FROM predgen_test_pch)
   endif()
+  set_source_files_properties(${ARG_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   add_test(NAME ${folder} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${folder} PROPERTIES LABELS "${ARG_LABELS}")
 endfunction()

@@ -8,20 +8,20 @@
 namespace predgen::cli {
 namespace {
 
-using Kind = ChatCommand::Kind;
+using CommandKind = ChatCommand::Kind;
 const ChatChoices kChoices{{"off", "greedy", "topk"}, {"ar", "jacobi"}};
 
 ChatCommand parse(const std::string& line) { return parse_command(line, kChoices); }
 
 TEST(ChatCommand, AllOfThem) {
-  EXPECT_EQ(parse("/help"), ChatCommand{Kind::kHelp});
-  EXPECT_EQ(parse("/verifier off"), (ChatCommand{Kind::kVerifier, "off"}));
-  EXPECT_EQ(parse("/verifier  topk 3 "), (ChatCommand{Kind::kVerifier, "topk", 3}));
-  EXPECT_EQ(parse("/verifier topk"), (ChatCommand{Kind::kVerifier, "topk", 0}));
-  EXPECT_EQ(parse("/decoder jacobi"), (ChatCommand{Kind::kDecoder, "jacobi"}));
-  EXPECT_EQ(parse("/compare"), ChatCommand{Kind::kCompare});
-  EXPECT_EQ(parse("/reset"), ChatCommand{Kind::kReset});
-  EXPECT_EQ(parse("/quit"), ChatCommand{Kind::kQuit});
+  EXPECT_EQ(parse("/help"), ChatCommand{CommandKind::kHelp});
+  EXPECT_EQ(parse("/verifier off"), (ChatCommand{CommandKind::kVerifier, "off"}));
+  EXPECT_EQ(parse("/verifier  topk 3 "), (ChatCommand{CommandKind::kVerifier, "topk", 3}));
+  EXPECT_EQ(parse("/verifier topk"), (ChatCommand{CommandKind::kVerifier, "topk", 0}));
+  EXPECT_EQ(parse("/decoder jacobi"), (ChatCommand{CommandKind::kDecoder, "jacobi"}));
+  EXPECT_EQ(parse("/compare"), ChatCommand{CommandKind::kCompare});
+  EXPECT_EQ(parse("/reset"), ChatCommand{CommandKind::kReset});
+  EXPECT_EQ(parse("/quit"), ChatCommand{CommandKind::kQuit});
 }
 
 TEST(ChatCommand, WrongOnesAreAnsweredWithTheNearest) {

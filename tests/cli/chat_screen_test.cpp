@@ -10,15 +10,15 @@
 namespace predgen::cli {
 namespace {
 
-const ChatChoices kChoices{{"off", "greedy"}, {"ar"}};
+const ChatChoices kScreenChoices{{"off", "greedy"}, {"ar"}};
 
 TEST(ChatScreen, KeysAndNewsMeet) {
   PseudoTerminal pseudo(80, 24);
   SystemClock clock{std::stop_token()};
   std::atomic<bool> has_sound = false;
   {
-    ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kChoices, [&] { return has_sound.load(); },
-                      {});
+    ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kScreenChoices,
+                      [&] { return has_sound.load(); }, {});
     pseudo.read_until("/help lists the commands");
     screen.begin_turn();
     pseudo.type("how are ");
@@ -45,7 +45,7 @@ TEST(ChatScreen, KeysAndNewsMeet) {
 TEST(ChatScreen, CommandsAndTheEnd) {
   PseudoTerminal pseudo(80, 24);
   SystemClock clock{std::stop_token()};
-  ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kChoices, [] { return false; }, {});
+  ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kScreenChoices, [] { return false; }, {});
   screen.begin_turn();
   pseudo.type("/verifier off\r");
   EXPECT_FALSE(screen.source().wait_newer(0, clock));
@@ -63,7 +63,8 @@ TEST(ChatScreen, LeavingBeforeTheFirstTurnEndsTheProcess) {
   EXPECT_EXIT(
       {
         SystemClock clock{std::stop_token()};
-        ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kChoices, [] { return false; }, {});
+        ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kScreenChoices, [] { return false; },
+                          {});
         pseudo.type("\x04");
         while (true) clock.sleep_until(clock.now() + Seconds(1));  // a model is loading
       },
@@ -74,7 +75,7 @@ TEST(ChatScreen, LeavingBeforeTheFirstTurnEndsTheProcess) {
 TEST(ChatScreen, NewSizeIsDrawn) {
   PseudoTerminal pseudo(80, 24);
   SystemClock clock{std::stop_token()};
-  ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kChoices, [] { return false; }, {});
+  ChatScreen screen(pseudo.fd(), pseudo.fd(), clock, kScreenChoices, [] { return false; }, {});
   screen.begin_turn();
   pseudo.type("twelve wide");
   pseudo.read_until("twelve wide");

@@ -12,9 +12,9 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kPrefix = 10;  // positions of the conditioning
-constexpr int64_t kFrames = 30;  // that are generated
-constexpr int64_t kLong = 300;   // columns: the cache grows from 256 positions to 512
+constexpr int64_t kPrefix = 10;        // positions of the conditioning
+constexpr int64_t kSpokenFrames = 30;  // that are generated
+constexpr int64_t kLong = 300;         // columns: the cache grows from 256 positions to 512
 
 /// Wide enough for every kernel.
 Json wide_config() {
@@ -185,7 +185,7 @@ TEST_P(ZonosOnDevice, GreedyCodesAreThoseOfTheCpu) {
   for (const double scale : {1.0, 2.0}) {
     CodeGenerationConfig config;
     config.cfg_scale = scale;
-    config.max_new_frames = kFrames;
+    config.max_new_frames = kSpokenFrames;
     config.sampling.temperature = 0;
     config.sampling.eos_penalty = 100;  // all of them
     ZonosConditioning conditioning = small_zonos_conditioning();
@@ -202,7 +202,7 @@ TEST_P(ZonosOnDevice, GreedyCodesAreThoseOfTheCpu) {
       ASSERT_GT(*conditioning.fmax, 0.0f) << "codes with a margin are rare";
       expected = codes(*reference);
     }
-    ASSERT_EQ(expected.sizes(), (at::IntArrayRef{kZonosCodebooks, kFrames}));
+    ASSERT_EQ(expected.sizes(), (at::IntArrayRef{kZonosCodebooks, kSpokenFrames}));
     EXPECT_GT(std::get<0>(at::_unique(expected)).numel(), 50);
     EXPECT_TRUE(at::equal(codes(*model), expected)) << scale;
   }

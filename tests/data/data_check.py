@@ -224,6 +224,18 @@ def check_storage(folder, tokenizer, rows):
     refused(folder, tokenizer, pa.table([bomb], ["prompt"]), "decode to more than", limit=2 << 30)
 
 
+def shared_conversations():
+    """Files of the reference data, with their rows."""
+    shared = Path(os.environ.get("PREDGEN_SHARED", "../shared")) / "data" / "sgd"
+    if not shared.is_dir():
+        print(f"skipped: the conversations of the reference data, there is no {shared}")
+        return
+    for file in sorted(shared.glob("train-*.parquet")):
+        yield file, pq.ParquetFile(file).read().to_pylist()
+    with open(shared / "dev.jsonl") as lines:
+        yield shared / "dev.jsonl", [json.loads(line) for line in lines]
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -260,17 +272,8 @@ def main():
         result = subprocess.run([PREDGEN, "data", "build", "--config", str(config)], capture_output=True, text=True)
         assert result.returncode == 2 and "damaged.parquet" in result.stderr, result
 
-        shared = Path(os.environ.get("PREDGEN_SHARED", "../shared")) / "data" / "sgd"
-        if not shared.is_dir():
-            print(f"skipped: the conversations of the reference data, there is no {shared}")
-            return
-        for file in sorted(shared.glob("train-*.parquet")):
-            table = pq.ParquetFile(file).read()
-            _, records = build(folder, tokenizer, file.stem, file)
-            check(records, table.to_pylist(), file.name)
-        with open(shared / "dev.jsonl") as lines:
-            dev = [json.loads(line) for line in lines]
-        check(build(folder, tokenizer, "dev", shared / "dev.jsonl")[1], dev, "dev.jsonl")
+        for file, rows in shared_conversations():
+            check(build(folder, tokenizer, file.stem, file)[1], rows, file.name)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const Json kRecipe{{"seed", 1}};
+const Json kPieceRecipe{{"seed", 1}};
 
 RecordColumns piece_of(int64_t number) {
   Record record;
@@ -39,7 +39,7 @@ void write_all(PieceFolder& folder, const RankShare& share) {
 
 TEST(PieceFolder, OrderAndCountersDoNotDependOnWhoWrites) {
   const TemporaryFolder folder;
-  PieceFolder a(folder.path(), kRecipe, 7);
+  PieceFolder a(folder.path(), kPieceRecipe, 7);
   write_all(a, {.rank = 2, .num_ranks = 3});  // the others never come
   EXPECT_EQ(a.num_written(), 7);
   EXPECT_FALSE(a.is_finished());
@@ -55,7 +55,7 @@ TEST(PieceFolder, OrderAndCountersDoNotDependOnWhoWrites) {
 
 TEST(PieceFolder, OwnShareFirstAndNothingTwice) {
   const TemporaryFolder folder;
-  PieceFolder a(folder.path(), kRecipe, 5), b(folder.path(), kRecipe, 5);
+  PieceFolder a(folder.path(), kPieceRecipe, 5), b(folder.path(), kPieceRecipe, 5);
   auto first = a.claim({.rank = 0, .num_ranks = 2});
   auto second = b.claim({.rank = 0, .num_ranks = 2});
   auto third = b.claim({.rank = 1, .num_ranks = 2});
@@ -81,7 +81,7 @@ TEST(PieceFolder, ManyAtOnceWriteEachPieceOnce) {
     std::vector<std::jthread> ranks;
     for (int64_t rank = 0; rank < 4; ++rank) {
       ranks.emplace_back([&] {  // all of them with the same share
-        PieceFolder own(folder.path() / "new", kRecipe, kPieces);
+        PieceFolder own(folder.path() / "new", kPieceRecipe, kPieces);
         while (auto piece = own.claim({})) {
           const int64_t number = piece->index;
           own.write(std::move(*piece), piece_of(number), {});
@@ -105,8 +105,8 @@ TEST(PieceFolder, GoesOnAfterAKillAtTheStart) {
   for (const char* left : {"", "{\n  \"se"}) {
     const TemporaryFolder folder;
     write_file(folder / "recipe.json", left);
-    PieceFolder pieces(folder.path(), kRecipe, 1);
-    EXPECT_EQ(read_json(folder / "recipe.json"), kRecipe);
+    PieceFolder pieces(folder.path(), kPieceRecipe, 1);
+    EXPECT_EQ(read_json(folder / "recipe.json"), kPieceRecipe);
     write_all(pieces, {});
     EXPECT_TRUE(pieces.finish());
   }
@@ -115,16 +115,16 @@ TEST(PieceFolder, GoesOnAfterAKillAtTheStart) {
 TEST(PieceFolder, RefusesWhatIsNotItsOwn) {
   const TemporaryFolder folder;
   write_file(folder / "holiday.jpg", "x");
-  expect_user_error([&] { PieceFolder(folder.path(), kRecipe, 1); }, {"not empty"});
+  expect_user_error([&] { PieceFolder(folder.path(), kPieceRecipe, 1); }, {"not empty"});
   const fs::path own = folder.path() / "own";
-  PieceFolder pieces(own, kRecipe, 2);
+  PieceFolder pieces(own, kPieceRecipe, 2);
   const Json other{{"seed", 2}};
   expect_user_error([&] { PieceFolder(own, other, 2); }, {"seed: 1 there, 2 here"});
   write_all(pieces, {});
   fs::resize_file(own / "shard-00001.h5", 100);
   expect_user_error([&] { pieces.finish(); }, {"shard-00001.h5", "remove this file"});
   fs::remove(own / "shard-00001.h5");
-  PieceFolder again(own, kRecipe, 2);
+  PieceFolder again(own, kPieceRecipe, 2);
   write_all(again, {});
   EXPECT_TRUE(again.finish());
   expect_user_error([&] { PieceFolder(own, other, 2); }, {"seed: 1 there, 2 here"});
@@ -132,7 +132,7 @@ TEST(PieceFolder, RefusesWhatIsNotItsOwn) {
 
 TEST(PieceFolder, WithoutARecordThereIsNoDataset) {
   const TemporaryFolder folder;
-  PieceFolder pieces(folder.path(), kRecipe, 1);
+  PieceFolder pieces(folder.path(), kPieceRecipe, 1);
   pieces.write(*pieces.claim({}), {}, {{"dropped", 3}});
   expect_user_error([&] { pieces.finish(); }, {"empty", "\"dropped\":3"});
 }

@@ -73,7 +73,7 @@ void write_examples(const fs::path& folder, int64_t count) {
   writer->finish({});
 }
 
-TrajectoryConfig config(const TemporaryFolder& folder, const std::string& output) {
+TrajectoryConfig trajectory_config(const TemporaryFolder& folder, const std::string& output) {
   TrajectoryConfig result;
   result.dataset = folder.path() / "examples";
   result.output = folder.path() / output;
@@ -120,7 +120,7 @@ TEST(TrajectoryBuilder, PromptsAloneGetTheModelsAnswers) {
   }
   writer->finish({});
   const FakeTokenizer tokenizer;
-  TrajectoryConfig prompts = config(folder, "out");
+  TrajectoryConfig prompts = trajectory_config(folder, "out");
   const FakeLanguageModel model(fake());
   expect_user_error([&] { build_records(prompts, model, "m", tokenizer); },
                     {"examples: 3 of 3 records are prompts", "ar_labels=fixed_point"});
@@ -140,7 +140,8 @@ TEST(TrajectoryBuilder, ResumesToTheSameBytes) {
   const TemporaryFolder folder;
   write_examples(folder.path() / "examples", 18);
   const FakeTokenizer tokenizer;
-  const TrajectoryConfig whole = config(folder, "whole"), killed = config(folder, "killed");
+  const TrajectoryConfig whole = trajectory_config(folder, "whole"),
+                         killed = trajectory_config(folder, "killed");
   const FakeLanguageModel model(fake());
   build_records(whole, model, "m", tokenizer);
   EXPECT_THROW(build_records(killed, DyingModel(fake(), model.num_passes / 2), "m", tokenizer),
@@ -161,9 +162,9 @@ TEST(TrajectoryBuilder, AStopEndsThePassAndKeepsWhatWasWritten) {
   const TemporaryFolder folder;
   write_examples(folder.path() / "examples", 18);
   const FakeTokenizer tokenizer;
-  const TrajectoryConfig stopped = config(folder, "stopped");
+  const TrajectoryConfig stopped = trajectory_config(folder, "stopped");
   const FakeLanguageModel model(fake());
-  build_records(config(folder, "whole"), model, "m", tokenizer, {});
+  build_records(trajectory_config(folder, "whole"), model, "m", tokenizer, {});
   const StoppingModel stopping(fake(), model.num_passes / 2);
   EXPECT_THROW(build_records(stopped, stopping, "m", tokenizer, stopping.stop.get_token()),
                Interrupted);
@@ -175,7 +176,7 @@ TEST(TrajectoryBuilder, AStopEndsThePassAndKeepsWhatWasWritten) {
 TEST(TrajectoryBuilder, BatchesChangeNothing) {
   const TemporaryFolder folder;
   write_examples(folder.path() / "examples", 11);
-  TrajectoryConfig many = config(folder, "many"), one = config(folder, "one");
+  TrajectoryConfig many = trajectory_config(folder, "many"), one = trajectory_config(folder, "one");
   many.batch_tokens = 1000;
   one.cache_positions = 1;
   const FakeLanguageModel model(fake()), slow(fake());
@@ -192,9 +193,9 @@ TEST(TrajectoryBuilder, RanksTogetherWriteWhatOneWrites) {
   write_examples(folder.path() / "examples", 43);
   const FakeTokenizer tokenizer;
   const FakeLanguageModel model(fake());
-  build_records(config(folder, "one"), model, "m", tokenizer);
+  build_records(trajectory_config(folder, "one"), model, "m", tokenizer);
   for (int64_t num_ranks = 2; num_ranks <= 4; ++num_ranks) {
-    const TrajectoryConfig together = config(folder, fmt::format("of {}", num_ranks));
+    const TrajectoryConfig together = trajectory_config(folder, fmt::format("of {}", num_ranks));
     std::atomic<int> num_finished = 0;
     {
       std::vector<std::jthread> ranks;
@@ -208,7 +209,7 @@ TEST(TrajectoryBuilder, RanksTogetherWriteWhatOneWrites) {
       }
     }
     EXPECT_EQ(num_finished, 1);
-    expect_same_files(config(folder, "one").output, together.output);
+    expect_same_files(trajectory_config(folder, "one").output, together.output);
   }
 }
 
@@ -216,7 +217,8 @@ TEST(TrajectoryBuilder, WhatARankLeavesTheOthersTake) {
   const TemporaryFolder folder;
   write_examples(folder.path() / "examples", 23);
   const FakeTokenizer tokenizer;
-  const TrajectoryConfig whole = config(folder, "whole"), left = config(folder, "left");
+  const TrajectoryConfig whole = trajectory_config(folder, "whole"),
+                         left = trajectory_config(folder, "left");
   const FakeLanguageModel model(fake());
   build_records(whole, model, "m", tokenizer);
   // Rank 2 of 3 dies in its first piece; rank 0 does its own, rank 1's and rank 2's.
@@ -237,8 +239,8 @@ TEST(TrajectoryBuilder, APieceMayLoseAllItsRecords) {
                        history[0] != 21 && history[0] != 28;
     return stuck ? TokenId{9} : static_cast<TokenId>(100 + history.size());
   };
-  const Json manifest =
-      build_records(config(folder, "out"), FakeLanguageModel(options), "m", FakeTokenizer());
+  const Json manifest = build_records(trajectory_config(folder, "out"), FakeLanguageModel(options),
+                                      "m", FakeTokenizer());
   EXPECT_EQ(manifest.at("num_records"), 5);
   EXPECT_EQ(manifest.at("shards").at(1).at("num_records"), 0);
   EXPECT_EQ(manifest.at("counters").at("dropped").at("repeated_token"), 5);
@@ -248,7 +250,8 @@ TEST(TrajectoryBuilder, APieceMayLoseAllItsRecords) {
 TEST(TrajectoryBuilder, LabelsOfTheDatasetOrOfTheFixedPoint) {
   const TemporaryFolder folder;
   write_examples(folder.path() / "examples", 6);
-  TrajectoryConfig dataset = config(folder, "dataset"), own = config(folder, "own");
+  TrajectoryConfig dataset = trajectory_config(folder, "dataset"),
+                   own = trajectory_config(folder, "own");
   own.ar_labels = ArLabels::kFixedPoint;
   const FakeLanguageModel model(fake());
   build_records(dataset, model, "m", FakeTokenizer());
@@ -274,7 +277,7 @@ TEST(TrajectoryBuilder, LabelsOfTheDatasetOrOfTheFixedPoint) {
 TEST(TrajectoryBuilder, DropsStuckAnswersAndCounts) {
   const TemporaryFolder folder;
   write_examples(folder.path() / "examples", 10);
-  TrajectoryConfig build = config(folder, "out");
+  TrajectoryConfig build = trajectory_config(folder, "out");
   build.records_per_piece = 3;
   auto options = fake();
   // Prompts that begin with an even token get stuck; the others count up.
@@ -301,13 +304,15 @@ TEST(TrajectoryBuilder, RefusesAnotherTokenizerOrModel) {
   writer->append(record);
   writer->finish({});
   const FakeLanguageModel model(fake());
-  expect_user_error([&] { build_records(config(folder, "out"), model, "m", FakeTokenizer()); },
-                    {"another tokenizer"});
+  expect_user_error(
+      [&] { build_records(trajectory_config(folder, "out"), model, "m", FakeTokenizer()); },
+      {"another tokenizer"});
   fs::remove_all(folder.path() / "examples");
   write_examples(folder.path() / "examples", 3);
-  build_records(config(folder, "out"), model, "m", FakeTokenizer());
-  expect_user_error([&] { build_records(config(folder, "out"), model, "m2", FakeTokenizer()); },
-                    {"model: \"m\" there, \"m2\" here"});
+  build_records(trajectory_config(folder, "out"), model, "m", FakeTokenizer());
+  expect_user_error(
+      [&] { build_records(trajectory_config(folder, "out"), model, "m2", FakeTokenizer()); },
+      {"model: \"m\" there, \"m2\" here"});
 }
 
 TEST(TrajectoryConfig, ReadsItsKeys) {

@@ -34,7 +34,7 @@ class TimedModel : public LanguageModel {
   VirtualClock& clock_;
 };
 
-struct Fixture {
+struct SpeedFixture {
   VirtualClock clock{VirtualClock::Computation::kCostTable};
   TimedModel model{clock};
   SpeedConfig config{.prompt = 20, .generate = 9, .drafts = {4, 6}, .runs = 3};
@@ -52,7 +52,7 @@ void expect_all(const std::vector<double>& values, double wanted) {
 }
 
 TEST(MeasureSpeed, TimesEachKindOfPass) {
-  Fixture fixture;
+  SpeedFixture fixture;
   const ModelSpeed speed = fixture.measure();
   expect_all(speed.prefill, 10 + 20);  // no prompt begins as the last one did
   expect_all(speed.step, 11);
@@ -68,7 +68,7 @@ TEST(MeasureSpeed, TimesEachKindOfPass) {
 }
 
 TEST(MeasureSpeed, AnswersTheTexts) {
-  Fixture fixture;
+  SpeedFixture fixture;
   const ModelSpeed speed = fixture.measure();
   ASSERT_EQ(speed.answers.size(), 3u);
   const AnswerSpeed& single = speed.answers[0];
@@ -90,7 +90,7 @@ TEST(MeasureSpeed, AnswersTheTexts) {
 }
 
 TEST(MeasureSpeed, TakesTextsInTurnAndLeavesEmptyAnswersOut) {
-  Fixture fixture;
+  SpeedFixture fixture;
   fixture.texts.prompts.push_back({kEndsAtOnce, 2});
   const ModelSpeed speed = fixture.measure();
   for (const AnswerSpeed& answer : speed.answers) {
@@ -101,7 +101,7 @@ TEST(MeasureSpeed, TakesTextsInTurnAndLeavesEmptyAnswersOut) {
 }
 
 TEST(MeasureSpeed, DoesNotCountTheFirstRun) {
-  Fixture fixture;
+  SpeedFixture fixture;
   fixture.model.extra = 1e6;
   const int64_t parts = num_speed_parts(fixture.config);
   int64_t done = 0;
@@ -115,7 +115,7 @@ TEST(MeasureSpeed, DoesNotCountTheFirstRun) {
 }
 
 TEST(MeasureSpeed, RefusesMoreThanTheModelsPositions) {
-  Fixture fixture;
+  SpeedFixture fixture;
   fixture.config.prompt = 191;  // and nine
   EXPECT_NO_THROW(fixture.measure());
   fixture.config.prompt = 192;

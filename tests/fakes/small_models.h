@@ -1,5 +1,7 @@
 #pragma once
 
+#include <ATen/core/grad_mode.h>
+
 #include <memory>
 
 #include "model/transformer.h"
@@ -26,6 +28,12 @@ inline ModelConfig small_config() {
 
 inline std::unique_ptr<Transformer> small_model(uint64_t seed = 1) {
   return Transformer::initialize(small_config(), seed, at::kFloat);
+}
+
+/// Logits of some tokens.
+inline at::Tensor probe(const Transformer& model) {
+  const at::NoGradGuard no_grad;
+  return model.logits(model.hidden_states(at::arange(20, at::kLong).view({2, 10})));
 }
 
 /// Smaller still, to be trained.

@@ -12,14 +12,14 @@
 namespace predgen {
 namespace {
 
-struct Set {
+struct TokenSet {
   const char* name;
   const TokenKernelSet* kernels;
 };
 
 /// Those that this processor runs.
-std::vector<Set> sets() {
-  std::vector<Set> found{{"plain", &kPlainTokenKernels}};
+std::vector<TokenSet> token_sets() {
+  std::vector<TokenSet> found{{"plain", &kPlainTokenKernels}};
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
     found.push_back({"avx2", &kAvx2TokenKernels});
@@ -32,7 +32,7 @@ std::vector<Set> sets() {
   return found;
 }
 
-class TokenKernel : public testing::TestWithParam<std::tuple<Set, at::ScalarType>> {
+class TokenKernel : public testing::TestWithParam<std::tuple<TokenSet, at::ScalarType>> {
  protected:
   const TokenKernels& kernels() const {
     const auto& [set, type] = GetParam();
@@ -41,7 +41,7 @@ class TokenKernel : public testing::TestWithParam<std::tuple<Set, at::ScalarType
   at::ScalarType type() const { return std::get<1>(GetParam()); }
 };
 INSTANTIATE_TEST_SUITE_P(, TokenKernel,
-                         testing::Combine(testing::ValuesIn(sets()),
+                         testing::Combine(testing::ValuesIn(token_sets()),
                                           testing::Values(at::kFloat, at::kBFloat16)),
                          [](const auto& test) {
                            return fmt::format("{}_{}", std::get<0>(test.param).name,

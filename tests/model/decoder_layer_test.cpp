@@ -13,7 +13,7 @@
 namespace predgen {
 namespace {
 
-at::Tensor random(at::IntArrayRef sizes, uint64_t seed) { return normal(sizes, seed) * 0.5; }
+at::Tensor half_normal(at::IntArrayRef sizes, uint64_t seed) { return normal(sizes, seed) * 0.5; }
 
 // What a GPU's kernels need must mean the same on any device.
 TEST(DecoderLayer, FoldedMasksMeanTheSame) {
@@ -25,7 +25,7 @@ TEST(DecoderLayer, FoldedMasksMeanTheSame) {
   for (const int64_t index : {0, 1}) {
     const DecoderLayer layer(config, index, [&](const std::string& name) {
       const auto shape = shapes.find(name);
-      return shape == shapes.end() ? at::Tensor() : random(shape->second, name.size());
+      return shape == shapes.end() ? at::Tensor() : half_normal(shape->second, name.size());
     });
     const at::Tensor positions = at::arange(past, past + T).unsqueeze(0);
     const std::vector<Rotation> rotations = make_rotations(
@@ -33,12 +33,12 @@ TEST(DecoderLayer, FoldedMasksMeanTheSame) {
     const auto run = [&](int64_t num_folded) {
       KvPool pool({config.num_layers, config.num_kv_heads, config.head_dim, at::kFloat});
       const auto cache = pool.make_cache(past + T);
-      cache->append(index, random({1, config.num_kv_heads, past, config.head_dim}, 1),
-                    random({1, config.num_kv_heads, past, config.head_dim}, 2));
+      cache->append(index, half_normal({1, config.num_kv_heads, past, config.head_dim}, 1),
+                    half_normal({1, config.num_kv_heads, past, config.head_dim}, 2));
       cache->commit(past);
       CachedRows rows{cache.get(), T, AttentionMasks({}, {}, T, past, num_folded, at::kFloat)};
       EXPECT_EQ(rows.masks(layer.window).size(-2), num_folded * T);
-      return layer(config, random({1, T, config.hidden_size}, 3), rotations, {&rows, 1});
+      return layer(config, half_normal({1, T, config.hidden_size}, 3), rotations, {&rows, 1});
     };
     const at::Tensor plain = run(1);
     EXPECT_GT(plain.std().item<double>(), 0.1);

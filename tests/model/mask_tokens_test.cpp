@@ -15,7 +15,7 @@ constexpr int64_t kLength = 24;
 const TokenIds kMasks{5, 6, 7};
 
 /// With an adapter that counts everywhere until set_mask_tokens().
-std::unique_ptr<Transformer> adapted_model() {
+std::unique_ptr<Transformer> masked_model() {
   auto model = small_model();
   attach_random_lora(*model);
   return model;
@@ -51,7 +51,7 @@ class MaskTokens : public testing::TestWithParam<bool> {
                             .num_masks = std::ssize(places) * k});
   }
 
-  const std::unique_ptr<Transformer> model_ = adapted_model();
+  const std::unique_ptr<Transformer> model_ = masked_model();
   const TokenIds tokens_ = some_tokens(kLength);
 };
 INSTANTIATE_TEST_SUITE_P(, MaskTokens, testing::Bool(),

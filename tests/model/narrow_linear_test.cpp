@@ -6,16 +6,16 @@
 namespace predgen {
 namespace {
 
-at::Tensor random(at::IntArrayRef shape, uint64_t seed) {
+at::Tensor some_values(at::IntArrayRef shape, uint64_t seed) {
   return at::empty(shape, at::kFloat).normal_(0.0, 1.0, at::detail::createCPUGenerator(seed));
 }
 
 TEST(NarrowLinear, IsTheProductOfTheWidenedWeightBothWays) {
-  const at::Tensor weight = random({5, 7}, 1).to(at::kBFloat16);
-  for (const at::Tensor& bias : {at::Tensor(), random({5}, 2).to(at::kBFloat16)}) {
-    const at::Tensor input = random({2, 3, 7}, 3).requires_grad_(true);
+  const at::Tensor weight = some_values({5, 7}, 1).to(at::kBFloat16);
+  for (const at::Tensor& bias : {at::Tensor(), some_values({5}, 2).to(at::kBFloat16)}) {
+    const at::Tensor input = some_values({2, 3, 7}, 3).requires_grad_(true);
     const at::Tensor plain_input = input.detach().clone().requires_grad_(true);
-    const at::Tensor gradient = random({2, 3, 5}, 4);
+    const at::Tensor gradient = some_values({2, 3, 5}, 4);
 
     const at::Tensor output = narrow_linear(input, weight, bias);
     at::Tensor plain = at::linear(plain_input, weight.to(at::kFloat));

@@ -206,7 +206,7 @@ class Package(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
 
     def test_a_part_of_another_project(self):
-        done, build = self.configured("super", SUPERPROJECT_CMAKE, f"-DPREDGEN_PYTHON={PYTHON}")
+        done, build = self.configured("super", SUPERPROJECT_CMAKE, f"-DPREDGEN_PYTHON={PYTHON}", "-DCMAKE_UNITY_BUILD=ON")
         self.succeeds(done)
         self.counts_tokens(build)
         self.assertFalse((build / "CTestTestfile.cmake").exists(), "the other project's tests are its own")

@@ -97,6 +97,7 @@ class Tidy(Repository):
         (self.root / "build").mkdir(exist_ok=True)
         # As CMake writes it with a header that g++ precompiled; the line is not to reach clang.
         (self.root / "build/pch").mkdir(exist_ok=True)
+        (self.root / "build/pch/cmake_pch.hxx").write_text("#include <ATen/ATen.h>\n")
         (self.root / "build/pch/cmake_pch.hxx.gch").write_text("g++'s own")
         (self.root / "ATen").mkdir(exist_ok=True)
         (self.root / "ATen/ATen.h").write_text("")

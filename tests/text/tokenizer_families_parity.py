@@ -18,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tokenizer_parity import PREDGEN, QWEN2, compare, make_tekken, predgen_tokenize
+from tokenizer_parity import PREDGEN, compare, make_tekken, predgen_tokenize, shared_vocabularies
 
 os.environ.setdefault("RAYON_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -399,7 +399,7 @@ def main():
         errors = check_forms(generator, work)
         errors += check_sentencepiece(generator, work)
         errors += check_beside_special_tokens(work)
-        for vocabulary in [make_tekken(work / "tekken")] + ([QWEN2] if QWEN2.is_dir() else []):
+        for vocabulary in [make_tekken(work / "tekken"), *shared_vocabularies()]:
             errors += check_large(generator, vocabulary)
     print(f"{errors} differences")
     return 1 if errors else 0

@@ -225,6 +225,14 @@ def check_special(folder, reference, texts):
     return errors
 
 
+def shared_vocabularies():
+    """Qwen2's folder of the reference data."""
+    if QWEN2.is_dir():
+        return [QWEN2]
+    print(f"skipped: Qwen2's own vocabulary of the reference data, there is no {QWEN2}")
+    return []
+
+
 def draw_chats(generator, texts):
     chats = []
     for index in range(60):
@@ -294,10 +302,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         errors = check_vocabulary(make_tekken(work / "tekken"), repository_texts(), work)
-        if QWEN2.is_dir():
-            errors += check_vectors() + check_vocabulary(QWEN2, shared_texts(), work)
-        else:
-            print(f"skipped: Qwen2's own vocabulary of the reference data, there is no {QWEN2}")
+        for vocabulary in shared_vocabularies():
+            errors += check_vectors() + check_vocabulary(vocabulary, shared_texts(), work)
     print(f"{errors} differences")
     return 1 if errors else 0
 

@@ -20,7 +20,7 @@ constexpr const char* kPrompts =
 )";
 
 /// A judge that prefers and likes what holds "good".
-struct Bench {
+struct JudgeBench {
   TemporaryFolder folder;
   JudgeConfig config;
   std::vector<EvalTurn> turns{{"81/0", {}, "write", {}}, {"81/1", {}, "again", {}}};
@@ -29,7 +29,7 @@ struct Bench {
   VirtualClock clock{VirtualClock::Computation::kCostTable};
   std::function<std::string(const std::string&)> judge = verdict;
 
-  Bench() {
+  JudgeBench() {
     write_file(folder / "prompts.jsonl", kPrompts);
     config.prompts = folder / "prompts.jsonl";
     config.cache = folder.path();
@@ -62,7 +62,7 @@ struct Bench {
 };
 
 TEST(AnswerJudge, GradesAndComparesInBothOrders) {
-  Bench bench;
+  JudgeBench bench;
   bench.ask();
   const Json& rows = bench.rows;
   EXPECT_EQ(rows[0]["judge_grade"], 5);
@@ -80,14 +80,14 @@ TEST(AnswerJudge, GradesAndComparesInBothOrders) {
 }
 
 TEST(AnswerJudge, APreferenceForAPlaceIsATie) {
-  Bench bench;
+  JudgeBench bench;
   bench.judge = [](const std::string& user) { return user[0] == 'p' ? "[[A]]" : "[[5]]"; };
   bench.ask();
   EXPECT_EQ(bench.rows[2]["judge_against_baseline"], "tie");
 }
 
 TEST(AnswerJudge, WhatCannotBeJudgedHasItsReason) {
-  Bench bench;
+  JudgeBench bench;
   bench.judge = [](const std::string& user) { return user[0] == 'p' ? "dunno" : "eleven"; };
   bench.ask();
   const auto problem = [&](size_t row, const char* of) -> std::string {
@@ -101,7 +101,7 @@ TEST(AnswerJudge, WhatCannotBeJudgedHasItsReason) {
 }
 
 TEST(AnswerJudge, ReferencesAndHistoryAreShown) {
-  Bench bench;
+  JudgeBench bench;
   bench.turns = {{"81/0", {}, "write", {}},
                  {"x", {{"user", "hi"}, {"assistant", "yes?"}}, "a table", {}}};
   write_file(bench.folder / "references.jsonl",
@@ -114,7 +114,7 @@ TEST(AnswerJudge, ReferencesAndHistoryAreShown) {
 }
 
 TEST(AnswerJudge, TheEstimateIsABound) {
-  Bench bench;
+  JudgeBench bench;
   const auto estimate = AnswerJudge(bench.config, bench.turns).estimate(3, 100);
   bench.ask();
   EXPECT_EQ(estimate.calls, 2 * 3 + 2 * 2 * 2);
@@ -126,7 +126,7 @@ TEST(AnswerJudge, TheEstimateIsABound) {
 }
 
 TEST(AnswerJudge, SaysBeforeTheRunWhichPromptIsMissing) {
-  Bench bench;
+  JudgeBench bench;
   write_file(bench.folder / "prompts.jsonl",
              R"({"type":"single","system_prompt":"","prompt_template":"{question} {answer}"})");
   expect_user_error([&] { AnswerJudge(bench.config, bench.turns); },

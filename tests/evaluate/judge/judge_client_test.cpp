@@ -19,7 +19,7 @@ PostReply completion(const std::string& text) {
 }
 
 /// An endpoint with replies in store, in virtual time.
-struct Bench {
+struct ClientBench {
   TemporaryFolder folder;
   JudgeConfig config;
   std::deque<PostReply> replies;
@@ -28,7 +28,7 @@ struct Bench {
   VirtualClock clock{VirtualClock::Computation::kCostTable};
   JudgeClient client;
 
-  explicit Bench(std::deque<PostReply> some, JudgeConfig given = {})
+  explicit ClientBench(std::deque<PostReply> some, JudgeConfig given = {})
       : config(std::move(given)), replies(std::move(some)), client(make_client()) {}
   JudgeClient make_client() {
     config.endpoint = "http://judge";
@@ -51,7 +51,7 @@ struct Bench {
 };
 
 TEST(JudgeClient, SendsAChatAndCountsTokens) {
-  Bench bench({completion("ok 7")});
+  ClientBench bench({completion("ok 7")});
   EXPECT_EQ(bench.ask("why?").text, "ok 7");
   EXPECT_EQ(Json::parse(bench.bodies.at(0)),
             Json::parse(R"({"model":"m","messages":[{"role":"system","content":"Be fair."},)"
@@ -63,8 +63,8 @@ TEST(JudgeClient, SendsAChatAndCountsTokens) {
 TEST(JudgeClient, RepeatsWhatMayPassAndWaitsAsAsked) {
   PostReply busy = reply(429, "slow down");
   busy.retry_after = 30;
-  Bench bench({reply(500, ""), PostReply{0, "", "Timeout was reached", std::nullopt}, busy,
-               reply(200, "<html>"), completion("ok")});
+  ClientBench bench({reply(500, ""), PostReply{0, "", "Timeout was reached", std::nullopt}, busy,
+                     reply(200, "<html>"), completion("ok")});
   EXPECT_EQ(bench.ask("why?").text, "ok");
   EXPECT_EQ(bench.times, (std::vector<double>{0, 1, 3, 33, 41}));
 }
@@ -72,9 +72,9 @@ TEST(JudgeClient, RepeatsWhatMayPassAndWaitsAsAsked) {
 TEST(JudgeClient, GivesUpWithTheReason) {
   JudgeConfig config;
   config.retries = 1;
-  Bench bench({reply(401, "no, secret is not valid\nmore"), reply(200, "<html>"), reply(200, "{}"),
-               completion("what?"), reply(503, "")},
-              config);
+  ClientBench bench({reply(401, "no, secret is not valid\nmore"), reply(200, "<html>"),
+                     reply(200, "{}"), completion("what?"), reply(503, "")},
+                    config);
   EXPECT_EQ(bench.ask("a").error, "HTTP 401: \"no, *** is not valid\"");
   EXPECT_EQ(bench.times.size(), 1u);  // it would not pass
   EXPECT_EQ(bench.ask("b").error, "the reply is no chat completion: \"{}\"");
@@ -85,9 +85,9 @@ TEST(JudgeClient, GivesUpWithTheReason) {
 TEST(JudgeClient, StopsAskingAfterThreeFailuresInARow) {
   JudgeConfig config;
   config.retries = 0;
-  Bench bench({reply(401, ""), completion("ok"), reply(401, ""), reply(401, ""), reply(413, ""),
-               reply(401, ""), reply(503, ""), reply(401, "")},
-              config);
+  ClientBench bench({reply(401, ""), completion("ok"), reply(401, ""), reply(401, ""),
+                     reply(413, ""), reply(401, ""), reply(503, ""), reply(401, "")},
+                    config);
   for (const char* question : {"a", "b", "c", "d", "e", "f", "g", "h"}) bench.ask(question);
   EXPECT_THAT(bench.ask("i").error, testing::StartsWith("not asked"));
   EXPECT_EQ(bench.bodies.size(), 8u);
@@ -95,7 +95,7 @@ TEST(JudgeClient, StopsAskingAfterThreeFailuresInARow) {
 }
 
 TEST(JudgeClient, KeepsUsableRepliesByWhatWasAsked) {
-  Bench bench({completion("ok 1"), completion("no"), completion("ok 2"), completion("ok 3")});
+  ClientBench bench({completion("ok 1"), completion("no"), completion("ok 2"), completion("ok 3")});
   EXPECT_EQ(bench.ask("a").text, "ok 1");
   EXPECT_FALSE(bench.ask("b").text);
   JudgeClient later = bench.make_client();
@@ -109,7 +109,7 @@ TEST(JudgeClient, KeepsUsableRepliesByWhatWasAsked) {
 TEST(JudgeClient, KeepsToARate) {
   JudgeConfig config;
   config.calls_per_minute = 30;
-  Bench bench({completion("ok"), completion("ok"), completion("ok")}, config);
+  ClientBench bench({completion("ok"), completion("ok"), completion("ok")}, config);
   for (const char* question : {"a", "b", "c"}) bench.ask(question);
   EXPECT_EQ(bench.times, (std::vector<double>{0, 2, 4}));
 }

@@ -84,7 +84,7 @@ struct Program {
   std::thread reader;
 };
 
-EarsFrame sound_of(uint32_t stream, int first, int last, int64_t silence) {
+EarsFrame sent_sound(uint32_t stream, int first, int last, int64_t silence) {
   std::vector<float> sound;
   say(sound, first, last);
   pause(sound, silence);
@@ -93,7 +93,7 @@ EarsFrame sound_of(uint32_t stream, int first, int last, int64_t silence) {
 
 TEST(Service, AStreamsLastFrameIsItsEnd) {
   Program program;
-  program.send(sound_of(1, 1, 3, 4));
+  program.send(sent_sound(1, 1, 3, 4));
   program.send({.type = Type::kEnd, .stream = 1});
   RecognisedSegment last;
   for (EarsFrame frame = program.next(); frame.type == Type::kHeard; frame = program.next()) {
@@ -110,7 +110,7 @@ TEST(Service, APingIsAnsweredByWhoeverDecodes) {
   EXPECT_EQ(pong.type, Type::kPong);
   EXPECT_EQ(pong.payload, "one");
   program.decoder->is_stuck = true;
-  program.send(sound_of(1, 1, 4, 0));
+  program.send(sent_sound(1, 1, 4, 0));
   EXPECT_EQ(program.next().type, Type::kHeard);  // the voice, without words
   program.decoder->begun.acquire();
   program.send({.type = Type::kPing, .payload = "two"});
@@ -127,10 +127,10 @@ TEST(Service, APingIsAnsweredByWhoeverDecodes) {
 TEST(Service, ADecodeIsStoppedForTheOneOfAPause) {
   Program program;
   program.decoder->is_stuck = true;
-  program.send(sound_of(1, 1, 4, 0));
+  program.send(sent_sound(1, 1, 4, 0));
   program.decoder->begun.acquire();
   program.decoder->is_stuck = false;
-  program.send(sound_of(1, 1, 0, 8));
+  program.send(sent_sound(1, 1, 0, 8));
   RecognisedSegment last;
   while (!last.voice || !last.voice->is_in_words) {
     const EarsFrame frame = program.next();
@@ -156,7 +156,7 @@ TEST(Service, BytesThatAreNoFramesEndItWithOneLine) {
 
 TEST(Service, RandomBytesBreakNothing) {
   std::mt19937 random(5);
-  const std::string good = to_bytes(sound_of(1, 1, 2, 20)) +
+  const std::string good = to_bytes(sent_sound(1, 1, 2, 20)) +
                            to_bytes({.type = Type::kSound, .stream = 1}) +
                            to_bytes({.type = Type::kEnd, .stream = 1});
   for (int round = 0; round < 60; ++round) {

@@ -19,11 +19,6 @@ namespace {
 
 const LoadOptions kCpu{.device = "cpu", .dtype = "fp32"};
 
-at::Tensor probe(const Transformer& model) {
-  const at::NoGradGuard no_grad;
-  return model.logits(model.hidden_states(at::arange(20, at::kLong).view({2, 10})));
-}
-
 /// A format that nobody's callers know.
 MemoryCheckpoint checkpoint_of(const Transformer& model) {
   return {model.config(), model.named_weights()};

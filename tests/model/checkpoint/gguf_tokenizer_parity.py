@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(REPOSITORY / "tests" / "text"))
 
 import tokenizer_families_parity as families  # noqa: E402
-from tokenizer_parity import QWEN2, QWEN2_SPLIT, QWEN2_TEMPLATE, chat_ids, compare, draw_chats  # noqa: E402
+from tokenizer_parity import QWEN2, QWEN2_SPLIT, QWEN2_TEMPLATE, chat_ids, compare, draw_chats, shared_vocabularies  # noqa: E402
 from tokenizer_parity import make_tekken, predgen_tokenize, read_jsonl, repository_texts  # noqa: E402
 
 try:
@@ -373,10 +373,8 @@ def main():
         texts += [text for source in repository_texts() for text in source]
         errors += check_real(REPOSITORY / "checkpoints" / "demo", "qwen2", generator, texts, work)
         errors += check_real(make_tekken(work / "tekken"), "qwen2", generator, texts, work)
-        if QWEN2.is_dir():
-            errors += check_qwen2_vectors(work) + check_real(QWEN2, "qwen2", generator, texts, work)
-        else:
-            print(f"skipped: Qwen2's own vocabulary of the reference data, there is no {QWEN2}")
+        for vocabulary in shared_vocabularies():
+            errors += check_qwen2_vectors(work) + check_real(vocabulary, "qwen2", generator, texts, work)
         if SMOLLM2.is_file():
             errors += check_smollm2(generator, texts)
         else:

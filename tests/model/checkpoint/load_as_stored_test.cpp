@@ -17,12 +17,12 @@ namespace {
 
 constexpr CodeLayout k4Bits{32, 0, 15, true}, k6Bits{16, -32, 31, false},
     k8Bits{32, -128, 127, false};
-constexpr int64_t kLength = 40;
+constexpr int64_t kPromptLength = 40;
 
 /// Logits of all tokens, in passes of `width`.
-at::Tensor run(Transformer& model, int64_t width = kLength, bool by_kernels = true) {
+at::Tensor run(Transformer& model, int64_t width = kPromptLength, bool by_kernels = true) {
   model.set_kernels(by_kernels);
-  return logits_in_passes(model, some_tokens(kLength), width);
+  return logits_in_passes(model, some_tokens(kPromptLength), width);
 }
 
 class StoredModel : public testing::TestWithParam<bool> {
@@ -62,7 +62,7 @@ TEST_P(StoredModel, IsNearTheSameWeightsInFloat32) {
   EXPECT_EQ(stored->dtype(), at::kBFloat16);
   EXPECT_GT(rounded, 1e-4);
   EXPECT_LT(relative(run(*stored), exact), rounded);
-  EXPECT_LT(relative(run(*stored, kLength, /*by_kernels=*/false), exact), 2 * rounded);
+  EXPECT_LT(relative(run(*stored, kPromptLength, /*by_kernels=*/false), exact), 2 * rounded);
 }
 
 TEST_P(StoredModel, KeepsMatricesInTheirBits) {
@@ -116,7 +116,7 @@ TEST_P(StoredModel, AdaptersAreAdded) {
   EXPECT_NE(stored->linears().front()->quantized, nullptr);
   EXPECT_GT(relative(run(*load()), run(*exact)), 0.1);
   EXPECT_LT(relative(run(*stored), run(*exact)), 0.03);
-  EXPECT_LT(relative(run(*stored, kLength, /*by_kernels=*/false), run(*exact)), 0.03);
+  EXPECT_LT(relative(run(*stored, kPromptLength, /*by_kernels=*/false), run(*exact)), 0.03);
   stored->set_adapter_enabled(false);
   EXPECT_TRUE(at::equal(run(*stored), run(*load())));
 }

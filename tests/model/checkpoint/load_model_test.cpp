@@ -16,12 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const LoadOptions kCpu{.device = "cpu", .dtype = "fp32"};
-
-at::Tensor probe(const Transformer& model) {
-  const at::NoGradGuard no_grad;
-  return model.logits(model.hidden_states(at::arange(20, at::kLong).view({2, 10})));
-}
+const LoadOptions kFp32{.device = "cpu", .dtype = "fp32"};
 
 class CheckpointTest : public testing::Test {
  protected:
@@ -34,7 +29,7 @@ class CheckpointTest : public testing::Test {
     write_safetensors(folder_ / "model.safetensors", weights);
   }
   void expect_refused(const std::vector<std::string>& parts) {
-    expect_user_error([&] { load_model(*open_checkpoint(folder_.path()), {}, kCpu); }, parts);
+    expect_user_error([&] { load_model(*open_checkpoint(folder_.path()), {}, kFp32); }, parts);
   }
 
   TemporaryFolder folder_;
@@ -46,7 +41,7 @@ TEST_F(CheckpointTest, RoundTripKeepsEveryBit) {
     config.tie_word_embeddings = tied;
     const auto model = Transformer::initialize(config, 3, at::kFloat);
     save_model(*model, folder_.path(), {}, "fp32");
-    const auto loaded = load_model(*open_checkpoint(folder_.path()), {}, kCpu);
+    const auto loaded = load_model(*open_checkpoint(folder_.path()), {}, kFp32);
     EXPECT_TRUE(at::equal(probe(*model), probe(*loaded))) << tied;
     EXPECT_EQ(loaded->config().to_json(), config.to_json());
   }
@@ -69,7 +64,7 @@ TEST_F(CheckpointTest, PacksAHeadWhetherItIsTiedOrNot) {
 TEST_F(CheckpointTest, WeightsLieAsInMemoryOfTheirOwn) {
   // In the file they lie one after the other at any multiple of four bytes.
   save_model(*small_model(), folder_.path(), {}, "fp32");
-  const auto loaded = load_model(*open_checkpoint(folder_.path()), {}, kCpu);
+  const auto loaded = load_model(*open_checkpoint(folder_.path()), {}, kFp32);
   for (const auto& [name, tensor] : loaded->named_weights()) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.const_data_ptr()) % 64, 0u) << name;
   }
@@ -145,7 +140,7 @@ TEST_F(CheckpointTest, TiedHeadMayBeStoredOnlyAsACopy) {
     weights["lm_head.weight"] = weights["model.embed_tokens.weight"].clone();
     weights["model.layers.0.self_attn.rotary_emb.inv_freq"] = at::ones({4});
   });
-  EXPECT_NO_THROW(load_model(*open_checkpoint(folder_.path()), {}, kCpu));
+  EXPECT_NO_THROW(load_model(*open_checkpoint(folder_.path()), {}, kFp32));
   save_changed(
       [](auto& weights) { weights["lm_head.weight"] = weights["model.embed_tokens.weight"] + 1; });
   expect_refused({"tie_word_embeddings", "lm_head.weight"});
@@ -233,11 +228,11 @@ TEST_F(CheckpointTest, ShardedWeightsReadBackAndReplaceOlderFiles) {
   EXPECT_FALSE(fs::exists(folder_ / "model.safetensors"));
   EXPECT_TRUE(fs::exists(folder_ / "model.safetensors.index.json"));
   EXPECT_TRUE(
-      at::equal(probe(*model), probe(*load_model(*open_checkpoint(folder_.path()), {}, kCpu))));
+      at::equal(probe(*model), probe(*load_model(*open_checkpoint(folder_.path()), {}, kFp32))));
   save_model(*model, folder_.path(), {}, "fp32");
   EXPECT_FALSE(fs::exists(folder_ / "model.safetensors.index.json"));
   EXPECT_TRUE(
-      at::equal(probe(*model), probe(*load_model(*open_checkpoint(folder_.path()), {}, kCpu))));
+      at::equal(probe(*model), probe(*load_model(*open_checkpoint(folder_.path()), {}, kFp32))));
 }
 
 }  // namespace

@@ -15,9 +15,9 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kLength = 70;  // more rows than the kernels for few of them take at a time
+constexpr int64_t kRows = 70;  // more rows than the kernels for few of them take at a time
 
-ModelConfig config_of(Kind kind) {
+ModelConfig pass_config(Kind kind) {
   ModelConfig config = small_config();
   config.hidden_size = 96;
   config.intermediate_size = 160;
@@ -32,15 +32,15 @@ ModelConfig config_of(Kind kind) {
 }
 
 /// Logits of all tokens, in passes of `width`.
-at::Tensor run(Transformer& model, bool by_kernels, int64_t width = kLength) {
+at::Tensor run(Transformer& model, bool by_kernels, int64_t width = kRows) {
   model.set_kernels(by_kernels);
-  return logits_in_passes(model, some_tokens(kLength), width);
+  return logits_in_passes(model, some_tokens(kRows), width);
 }
 
 class CpuPassOf : public testing::TestWithParam<Kind> {
  protected:
   std::unique_ptr<Transformer> make(at::ScalarType type) const {
-    auto model = Transformer::initialize(config_of(GetParam()), 1, type);
+    auto model = Transformer::initialize(pass_config(GetParam()), 1, type);
     randomise(*model);
     return model;
   }
@@ -143,7 +143,7 @@ TEST(CpuPass, SeesWeightsChange) {
 }
 
 TEST(CpuPass, LogitsThatSomeoneKeepsStayAndOthersMemoryIsUsedAgain) {
-  const auto model = Transformer::initialize(config_of(Kind::kNormBefore), 1, at::kFloat);
+  const auto model = Transformer::initialize(pass_config(Kind::kNormBefore), 1, at::kFloat);
   KvPool pool(model->kv_layout());
   const auto cache = pool.make_cache(8);
   const auto pass = [&](TokenId token) {

@@ -23,21 +23,21 @@ at::Tensor product(const GpuMatrix& matrix, const at::Tensor& x, ThreadOrder ord
 
 at::Tensor random_rows(int64_t rows, int64_t in) { return normal({rows, in}, 3).to(at::kBFloat16); }
 
-struct Kind {
+struct MatrixKind {
   int bits;
   int64_t out, in, group;
   bool has_offsets;
 };
 
 // Panels and chunks that are not full, fewer chunks than warps and many more, every size of groups.
-const std::vector<Kind> kKinds{
+const std::vector<MatrixKind> kMatrixKinds{
     {4, 16, 32, 32, true},    {4, 33, 96, 32, false},   {4, 40, 80, 16, true},
     {4, 16, 1088, 16, false}, {4, 24, 640, 64, true},   {4, 16, 1280, 128, true},
     {8, 16, 32, 16, false},   {8, 19, 48, 16, true},    {8, 32, 544, 32, true},
     {8, 16, 320, 32, false},  {8, 21, 304, 304, false}, {8, 16, 512, 256, false}};
 
 TEST(GpuMatrix, ProductsAreExactButForRoundings) {
-  for (const auto& [bits, out, in, group, has_offsets] : kKinds) {
+  for (const auto& [bits, out, in, group, has_offsets] : kMatrixKinds) {
     const CodedGpuMatrix coded(bits, out, in, group, has_offsets);
     const GpuMatrix matrix = coded.on(at::kCPU);
     const at::Tensor bias = normal({out}, 4).to(at::kBFloat16);
@@ -89,7 +89,7 @@ TEST(GpuMatrix, ManyOutputsTakeOneLaunchAndTheSameBits) {
 }
 
 TEST(GpuMatrix, WidensToTheSameValues) {
-  for (const auto& [bits, out, in, group, has_offsets] : kKinds) {
+  for (const auto& [bits, out, in, group, has_offsets] : kMatrixKinds) {
     SCOPED_TRACE(fmt::format("{} bits, {} x {} by {}", bits, out, in, group));
     const CodedGpuMatrix coded(bits, out, in, group, has_offsets);
     const GpuMatrix matrix = coded.on(at::kCPU);

@@ -15,11 +15,6 @@ namespace predgen {
 namespace fs = std::filesystem;
 namespace {
 
-at::Tensor probe(const Transformer& model) {
-  const at::NoGradGuard no_grad;
-  return model.logits(model.hidden_states(at::arange(20, at::kLong).view({2, 10})));
-}
-
 LoraConfig small_lora() {
   LoraConfig config;
   config.rank = 3;

@@ -55,8 +55,8 @@ TEST(ParkedSequences, GiveTheSameBits) {
   EXPECT_TRUE(at::equal(logits(200), logits(500)));
 }
 
-struct Shared {
-  explicit Shared(int64_t pool_positions)
+struct SharedPool {
+  explicit SharedPool(int64_t pool_positions)
       : engine(borrowing_engine(model, {.pool_positions = pool_positions, .baton = &baton})) {}
 
   at::Tensor alone(const Sequence& sequence) const {
@@ -71,7 +71,7 @@ struct Shared {
 };
 
 TEST(ParkedSequences, WhatDoesNotFitIntoAPassWaitsForTheNext) {
-  Shared shared(2 * kStep);
+  SharedPool shared(2 * kStep);
   std::vector<Sequence> sequences;
   for (int64_t i = 0; i < 5; ++i) {
     sequences.push_back(sequence_of(shared.engine, tokens_of(i, 3), 4 * kStep));
@@ -115,7 +115,7 @@ TEST(ParkedSequences, OnlyTheFirstComesBackWhereOthersAreHere) {
 }
 
 TEST(ParkedSequences, WhatNeverFitsFailsAlone) {
-  Shared shared(2 * kStep);
+  SharedPool shared(2 * kStep);
   std::map<int64_t, std::string> errors;
   std::vector<std::function<void()>> work;
   for (const int64_t count : {2 * kStep + 1, int64_t{5}, int64_t{9}}) {

@@ -9,7 +9,7 @@
 namespace predgen {
 namespace {
 
-TokenIds to_ids(TokenSpan tokens) { return TokenIds(tokens.begin(), tokens.end()); }
+TokenIds ids_of(TokenSpan tokens) { return TokenIds(tokens.begin(), tokens.end()); }
 
 struct Fixture {
   FakeLanguageModel model{{}};
@@ -23,9 +23,9 @@ TEST(Sequence, TheLastTokenIsAlwaysPending) {
   on.engine.run({.sequence = &on.sequence});
   EXPECT_EQ(on.sequence.num_cached(), 5);
   on.sequence.append(TokenIds{6});
-  EXPECT_EQ(to_ids(on.sequence.pending()), TokenIds{6});
+  EXPECT_EQ(ids_of(on.sequence.pending()), TokenIds{6});
   on.sequence.truncate(4);
-  EXPECT_EQ(to_ids(on.sequence.pending()), TokenIds{4});
+  EXPECT_EQ(ids_of(on.sequence.pending()), TokenIds{4});
   on.sequence.truncate(0);
   EXPECT_EQ(on.sequence.num_cached(), 0);
   EXPECT_THROW(on.sequence.truncate(1), Error);
@@ -36,7 +36,7 @@ TEST(Sequence, AnAcceptedDraftStaysCached) {
   on.engine.run({.sequence = &on.sequence, .draft = TokenIds{6, 7, 8}});
   on.sequence.append(TokenIds{6, 7, 9});  // two of the draft, and one of the model's own
   EXPECT_EQ(on.sequence.num_cached(), 7);
-  EXPECT_EQ(to_ids(on.sequence.pending()), TokenIds{9});
+  EXPECT_EQ(ids_of(on.sequence.pending()), TokenIds{9});
   on.engine.run({.sequence = &on.sequence});
   EXPECT_EQ(on.model.pass_sizes, (std::vector<int64_t>{8, 1}));
 }
@@ -45,10 +45,10 @@ TEST(Sequence, ReplaceKeepsTheCommonBeginning) {
   Fixture on;
   on.engine.run({.sequence = &on.sequence, .draft = TokenIds{6, 7}});
   EXPECT_EQ(on.sequence.replace(TokenIds{1, 2, 3, 9, 9}), 3);
-  EXPECT_EQ(to_ids(on.sequence.pending()), (TokenIds{9, 9}));
+  EXPECT_EQ(ids_of(on.sequence.pending()), (TokenIds{9, 9}));
   EXPECT_EQ(on.sequence.replace(TokenIds{1, 2, 3}), 2) << "the last one runs again";
   EXPECT_EQ(on.sequence.replace(TokenIds{4}), 0);
-  EXPECT_EQ(to_ids(on.sequence.tokens()), TokenIds{4});
+  EXPECT_EQ(ids_of(on.sequence.tokens()), TokenIds{4});
 }
 
 TEST(Sequence, AForkIsWithoutTheDraft) {

@@ -9,7 +9,7 @@
 namespace predgen {
 namespace {
 
-constexpr int kRate = 1000;  // Hz: a block is 20 samples
+constexpr int kDeviceRate = 1000;  // Hz: a block is 20 samples
 
 struct Device {
   void push(size_t count, float value) { sound.push(std::vector<float>(count, value)); }
@@ -25,7 +25,7 @@ struct Device {
 
   ManualClock clock;
   std::stop_source stop;
-  DeviceSound sound{kRate, clock, stop.get_token()};
+  DeviceSound sound{kDeviceRate, clock, stop.get_token()};
   bool is_running = true;
 };
 

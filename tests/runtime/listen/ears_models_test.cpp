@@ -82,7 +82,7 @@ size_t num_errors(const std::vector<std::string>& heard, const std::vector<std::
   return row.back();
 }
 
-struct Listener : RecognisedTurnHandler {
+struct TurnListener : RecognisedTurnHandler {
   void on_speech(int64_t, int64_t) override {}
   void on_words(const std::string&) override {}
   void on_turn(const RecognisedTurn& turn) override {
@@ -124,7 +124,7 @@ struct EarsModelsTest : testing::Test {
     for (int i = 0; i < 3 * rate; ++i) sound.push_back(0);
     for (float& sample : sound) sample += noise(random);
     if (!make) make = recognisers_here(options);
-    Listener listener;
+    TurnListener listener;
     TurnRecogniser turns(make, rate, clock, listener);
     turns.set_end({.is_detected = true, .waits = EndWaits{}});
     turns.add(sound);

@@ -31,7 +31,7 @@ struct Listener : EarsListener, ToldLines {
   std::atomic<int> num_starts = 0;
 };
 
-const std::vector<float> kSound(512, 0.5f);
+const std::vector<float> kSomeSound(512, 0.5f);
 
 TEST(EarsProcess, StreamsAreToldToTheirOwnListeners) {
   FakeEars fake("ready\nawait S\ntext one\nawait S\ntext two\nawait E\ndone\n");
@@ -41,9 +41,9 @@ TEST(EarsProcess, StreamsAreToldToTheirOwnListeners) {
   process.add(second);
   const uint32_t one = process.open(first), two = process.open(second);
   EXPECT_NE(one, two);
-  EXPECT_TRUE(process.send(one, kSound));
+  EXPECT_TRUE(process.send(one, kSomeSound));
   EXPECT_THAT(first.take(1), ElementsAre("1 one"));
-  process.send(two, kSound);
+  process.send(two, kSomeSound);
   process.finish(two);
   EXPECT_THAT(second.take(2), ElementsAre("2 two", "2 done"));
   EXPECT_THAT(first.take(0), ElementsAre("1 one"));
@@ -71,12 +71,12 @@ TEST(EarsProcess, AKilledProgramIsStartedAgainAndLaterStreamsAreHeard) {
   EarsProcess process(fake.options());
   Listener listener;
   process.add(listener);
-  process.send(process.open(listener), kSound);
+  process.send(process.open(listener), kSomeSound);
   listener.take(1);
   kill(process.pid(), SIGKILL);
   EXPECT_THAT(listener.take(2), ElementsAre("1 one", "has ended; starts"));
-  process.send(1, kSound);  // nobody's any more
-  process.send(process.open(listener), kSound);
+  process.send(1, kSomeSound);  // nobody's any more
+  process.send(process.open(listener), kSomeSound);
   EXPECT_THAT(listener.take(3), ElementsAre("1 one", "has ended; starts", "2 two"));
   EXPECT_EQ(fake.num_starts(), 2);
   EXPECT_EQ(listener.num_starts, 1);
@@ -91,9 +91,9 @@ TEST(EarsProcess, OneThatDoesNotAnswerIsStartedAgain) {
     EarsProcess process(fake.options());
     Listener listener;
     process.add(listener);
-    process.send(process.open(listener), kSound);
+    process.send(process.open(listener), kSomeSound);
     EXPECT_THAT(listener.take(1), ElementsAre("does not answer; starts"));
-    process.send(process.open(listener), kSound);
+    process.send(process.open(listener), kSomeSound);
     EXPECT_THAT(listener.take(2), ElementsAre("does not answer; starts", "2 two"));
     process.remove(listener);
   }
@@ -105,7 +105,7 @@ TEST(EarsProcess, ASlowOneThatAnswersIsWaitedFor) {
   EarsProcess process(fake.options());
   Listener listener;
   process.add(listener);
-  process.send(process.open(listener), kSound);
+  process.send(process.open(listener), kSomeSound);
   EXPECT_THAT(listener.take(1), ElementsAre("1 one"));
   process.remove(listener);
 }
@@ -115,11 +115,11 @@ TEST(EarsProcess, OneThatEndsAgainAndAgainIsNotSaidToStart) {
   EarsProcess process(fake.options());
   Listener listener;
   process.add(listener);
-  process.send(process.open(listener), kSound);
+  process.send(process.open(listener), kSomeSound);
   EXPECT_THAT(listener.take(2),
               ElementsAre("has ended; starts", StartsWith("has ended at once: ")));
   EXPECT_TRUE(comes_true([&] { return process.pid() != -1 && fake.num_starts() == 3; }));
-  process.send(process.open(listener), kSound);
+  process.send(process.open(listener), kSomeSound);
   EXPECT_THAT(listener.take(3).back(), HasSubstr("three"));
   process.remove(listener);
 }
@@ -160,7 +160,7 @@ TEST(EarsProcess, ALongSoundIsSentInParts) {
   Listener listener;
   process.add(listener);
   process.send(process.open(listener), std::vector<float>(25 * 16'000));
-  process.send(process.open(listener), kSound);
+  process.send(process.open(listener), kSomeSound);
   EXPECT_THAT(listener.take(1), ElementsAre("2 three"));
   process.remove(listener);
 }
@@ -171,10 +171,10 @@ TEST(EarsProcess, NobodyIsToldOfAStreamThatWasDropped) {
   Listener listener;
   process.add(listener);
   const uint32_t stream = process.open(listener);
-  process.send(stream, kSound);
+  process.send(stream, kSomeSound);
   listener.take(1);
   process.drop(stream);
-  process.send(process.open(listener), kSound);
+  process.send(process.open(listener), kSomeSound);
   EXPECT_THAT(listener.take(2), ElementsAre("1 one", "2 two"));
   process.remove(listener);
 }
@@ -186,7 +186,7 @@ TEST(EarsProcess, NonsenseIsAnEnd) {
     EarsProcess process(fake.options());
     Listener listener;
     process.add(listener);
-    process.send(process.open(listener), kSound);
+    process.send(process.open(listener), kSomeSound);
     const std::string why = listener.take(1).at(0);
     EXPECT_THAT(why, HasSubstr("; starts")) << nonsense;
     const bool is_quoted = why.find("secret") != std::string::npos;

@@ -17,11 +17,11 @@
 namespace predgen {
 namespace {
 
-constexpr size_t kFrame = EchoCanceller::kFrame;
+constexpr size_t kHeardFrame = EchoCanceller::kFrame;
 
 /// What comes out of a room, with what was heard and said there at the same time.
-struct Talk {
-  explicit Talk(const EchoingRoom::Config& config = {}) {
+struct EchoTalk {
+  explicit EchoTalk(const EchoingRoom::Config& config = {}) {
     played.begin(kRoomRate);
     auto given = std::make_unique<EchoingRoom>(config, played);
     room = given.get();
@@ -50,12 +50,12 @@ struct Talk {
   double energy_of_output(double seconds) const { return energy(Last(*this, seconds).output); }
 
   struct Last {
-    Last(const Talk& talk, double seconds) {
+    Last(const EchoTalk& talk, double seconds) {
       const auto count = static_cast<size_t>(seconds * kRoomRate);
       const size_t begin = talk.output.size() - count;  // a frame later than what was heard
       output = std::span(talk.output).subspan(begin, count);
-      all = std::span(talk.room->all).subspan(begin - kFrame, count);
-      said = std::span(talk.room->said).subspan(begin - kFrame, count);
+      all = std::span(talk.room->all).subspan(begin - kHeardFrame, count);
+      said = std::span(talk.room->said).subspan(begin - kHeardFrame, count);
     }
     std::span<const float> output, all, said;
   };
@@ -73,22 +73,22 @@ class EchoCancelling : public testing::Test {
 };
 
 TEST_F(EchoCancelling, WithNothingPlayedSoundPassesAsItIs) {
-  Talk talk;
+  EchoTalk talk;
   talk.hear(0.5);
   talk.room->say(speech_like(2, 3));
   talk.hear(2);
-  const Talk::Last last(talk, 1.5);
+  const EchoTalk::Last last(talk, 1.5);
   for (size_t i = 0; i < last.output.size(); ++i) ASSERT_EQ(last.output[i], last.all[i]) << i;
 }
 
 TEST_F(EchoCancelling, SilenceStaysSilence) {
-  Talk talk({.noise = 0});
+  EchoTalk talk({.noise = 0});
   talk.hear(2);
   EXPECT_EQ(talk.energy_of_output(1.9), 0);
 }
 
 TEST_F(EchoCancelling, TheEchoIsGoneAfterTwoSecondsAndStaysSo) {
-  Talk talk;
+  EchoTalk talk;
   talk.hear(1);
   talk.play(2, 1);
   talk.hear(2);
@@ -105,18 +105,18 @@ TEST_F(EchoCancelling, TheEchoIsGoneAfterTwoSecondsAndStaysSo) {
 }
 
 TEST_F(EchoCancelling, WhoSpeaksOverAnAnswerIsHeard) {
-  Talk talk;
+  EchoTalk talk;
   talk.play(12, 1);
   talk.hear(6);
   talk.room->say(speech_like(4, 2, 0.06f));
   talk.hear(4);
-  const Talk::Last last(talk, 3.5);
+  const EchoTalk::Last last(talk, 3.5);
   EXPECT_NEAR(decibels(energy(last.output), energy(last.said)), 0, 2);
   EXPECT_GT(talk.loss(3.5), 6);
 }
 
 TEST_F(EchoCancelling, NothingIsHeardOverAnAnswerUntilTheRoomIsKnown) {
-  Talk talk;
+  EchoTalk talk;
   talk.hear(0.5);
   talk.play(1, 1);
   talk.room->say(speech_like(4, 2));
@@ -124,19 +124,19 @@ TEST_F(EchoCancelling, NothingIsHeardOverAnAnswerUntilTheRoomIsKnown) {
   EXPECT_FALSE(talk.source->has_learnt());
   EXPECT_LT(talk.energy_of_output(0.9), 1e-9);
   talk.hear(1.5);  // it is over
-  const Talk::Last last(talk, 0.5);
+  const EchoTalk::Last last(talk, 0.5);
   for (size_t i = 0; i < last.output.size(); ++i) ASSERT_EQ(last.output[i], last.all[i]);
 }
 
 TEST_F(EchoCancelling, AnInterruptedAnswerIsNoLongerPlayed) {
-  Talk talk;
+  EchoTalk talk;
   talk.play(20, 1);
   talk.hear(5);
   talk.room->loudspeaker().clear();
   talk.hear(1.5);
   talk.room->say(speech_like(1, 2));
   talk.hear(1);
-  const Talk::Last last(talk, 0.9);
+  const EchoTalk::Last last(talk, 0.9);
   for (size_t i = 0; i < last.output.size(); ++i) ASSERT_EQ(last.output[i], last.all[i]);
 }
 
@@ -144,7 +144,7 @@ TEST_F(EchoCancelling, DevicesThatAreLateByMuchOrByTurnsChangeNothing) {
   for (const int piece_ms : {5, 20, 80}) {
     for (const int delay_ms : {5, 60}) {
       std::mt19937 random(1);
-      Talk talk(
+      EchoTalk talk(
           {.delay_ms = delay_ms, .piece_ms = piece_ms, .buffer_ms = 2 * piece_ms, .late_ms = [&] {
              return static_cast<int>(random() % 40);
            }});
@@ -159,7 +159,7 @@ TEST_F(EchoCancelling, DevicesThatAreLateByMuchOrByTurnsChangeNothing) {
 
 TEST_F(EchoCancelling, ALoudspeakerThatStandsStillForATenthOfASecondIsLearntAnew) {
   int late = 0;
-  Talk talk({.late_ms = [&] { return late; }});
+  EchoTalk talk({.late_ms = [&] { return late; }});
   talk.play(40, 1);
   talk.hear(5);
   late = 100;
@@ -172,7 +172,7 @@ TEST_F(EchoCancelling, ALoudspeakerThatStandsStillForATenthOfASecondIsLearntAnew
 
 TEST_F(EchoCancelling, ClocksThatDifferALittleAreFollowed) {
   for (const double drift : {-5e-6, 5e-6}) {
-    Talk talk({.drift = drift});
+    EchoTalk talk({.drift = drift});
     talk.play(20, 1);
     talk.hear(15);
     EXPECT_TRUE(talk.source->has_learnt());

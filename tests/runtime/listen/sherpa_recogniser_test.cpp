@@ -62,7 +62,7 @@ struct Server {
   std::jthread thread;
 };
 
-struct Log : RecogniserHandler, ToldLines {
+struct SherpaLog : RecogniserHandler, ToldLines {
   void on_segment(int64_t utterance, const RecognisedSegment& segment) override {
     add(std::to_string(utterance) + " " + segment.text);
   }
@@ -87,7 +87,7 @@ TEST(SherpaRecogniser, AnUtteranceIsAConnection) {
                    read(socket);
                    answer(socket, "two");
                  }});
-  Log log;
+  SherpaLog log;
   SherpaRecogniser recogniser(server.url(), {}, log);
   EXPECT_TRUE(recogniser.add(7, {0.25f, -0.5f, 1}));
   recogniser.finish(7);
@@ -107,7 +107,7 @@ TEST(SherpaRecogniser, WhatIsDroppedIsNotWaitedFor) {
                    read(socket);
                    write(socket, R"({"text": "two"})");
                  }});
-  Log log;
+  SherpaLog log;
   SherpaRecogniser recogniser(server.url(), {}, log);
   recogniser.add(0, {1});
   recogniser.finish(0);
@@ -119,7 +119,7 @@ TEST(SherpaRecogniser, WhatIsDroppedIsNotWaitedFor) {
 
 TEST(SherpaRecogniser, SilenceHasAnEnd) {
   Server server({[](Socket& socket) { read(socket); }});
-  Log log;
+  SherpaLog log;
   SherpaRecogniser recogniser(server.url(), {.answer_seconds = 0.05}, log);
   recogniser.add(0, {1});
   recogniser.finish(0);
@@ -132,7 +132,7 @@ TEST(SherpaRecogniser, SomethingElseAtThePortIsNoRecogniser) {
                   while (true) socket.next_layer().read_some(asio::buffer(bytes));
                 }},
                 /*is_rude=*/true);
-  Log log;
+  SherpaLog log;
   SherpaRecogniser recogniser(server.url(), {.connect_seconds = 0.05}, log);
   recogniser.add(0, {1});
   EXPECT_THAT(log.take(1), ElementsAre("does not answer"));
@@ -140,7 +140,7 @@ TEST(SherpaRecogniser, SomethingElseAtThePortIsNoRecogniser) {
 
 TEST(SherpaRecogniser, WaitingSoundIsBounded) {
   Server server({[](Socket& socket) { read(socket); }});
-  Log log;
+  SherpaLog log;
   SherpaRecogniser recogniser(server.url(), {.waiting_seconds = 0.5}, log);
   EXPECT_FALSE(recogniser.add(0, std::vector<float>(8001)));
   EXPECT_TRUE(recogniser.add(0, std::vector<float>(7999)));
@@ -160,7 +160,7 @@ TEST(SherpaRecogniser, AnEndThatNobodyAskedForIsAFailure) {
                    socket.binary(true);
                    socket.write(asio::buffer("{}", 2));
                  }});
-  Log log;
+  SherpaLog log;
   SherpaRecogniser recogniser(server.url(), {}, log);
   for (int64_t utterance = 0; utterance < 3; ++utterance) {
     recogniser.add(utterance, {1});
@@ -179,7 +179,7 @@ TEST(SherpaRecogniser, WhatIsNoResultIsAFailureThatQuotesNothing) {
       read(socket);
       write(socket, message);
     }});
-    Log log;
+    SherpaLog log;
     SherpaRecogniser recogniser(server.url(), {}, log);
     recogniser.add(0, {1});
     const std::string why = log.take(1).at(0);

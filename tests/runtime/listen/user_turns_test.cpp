@@ -10,7 +10,7 @@
 namespace predgen {
 namespace {
 
-constexpr int kRate = 1000;
+constexpr int kSinkRate = 1000;
 
 /// One user, and the sound of the answers.
 struct Desk {
@@ -32,7 +32,7 @@ struct Desk {
     std::stop_token leaves = turns.begin_turn();
     end(words);
     EXPECT_EQ(next().text, words);
-    sink.write(std::vector<float>(10 * kRate));
+    sink.write(std::vector<float>(10 * kSinkRate));
     return leaves;
   }
   /// The answer to `question` is left for these words before anything of it was heard.
@@ -46,7 +46,7 @@ struct Desk {
   }
 
   ManualClock clock;
-  PlayingSink sink{clock, kRate};
+  PlayingSink sink{clock, kSinkRate};
   std::stop_source stop;
   UserTurns turns;
   int64_t revision = 0;

@@ -11,7 +11,7 @@
 namespace predgen {
 namespace {
 
-const GenerationConfig kConfig{.max_new_tokens = 6, .stop_tokens = {3}, .answer_begin = 3};
+const GenerationConfig kBranchConfig{.max_new_tokens = 6, .stop_tokens = {3}, .answer_begin = 3};
 IsWhole never() {
   return [](TokenSpan) { return false; };
 }
@@ -31,7 +31,7 @@ TEST(Branches, AreTheAnswersAfterTheLeastCertainTokens) {
   Answered on;
   on.model.num_passes = 0;
   Branches grown(2);
-  const int64_t num_tokens = grown.grow(on.engine, on.sequence, kConfig, never);
+  const int64_t num_tokens = grown.grow(on.engine, on.sequence, kBranchConfig, never);
   const std::vector<TokenIds>& branches = grown.answers();
   ASSERT_EQ(branches.size(), 2u);
   int64_t num_new = 0;
@@ -73,7 +73,7 @@ TEST(Branches, GrowTogetherAndStopWhenAsked) {
   config.should_stop = [&] { return --steps < 0; };
   EXPECT_EQ(passes(config, never), 1 + 2);
   Branches none(0);
-  EXPECT_EQ(none.grow(on.engine, on.sequence, kConfig, never), 0);
+  EXPECT_EQ(none.grow(on.engine, on.sequence, kBranchConfig, never), 0);
   EXPECT_TRUE(none.answers().empty());
 }
 

@@ -34,8 +34,8 @@ struct Speaking : SpeechSynthesizer {
   }
 };
 
-struct House : FakeHost {
-  House() : FakeHost({" one"}, {}) { host.offer.voice = &voice; }
+struct SpeechHouse : FakeHost {
+  SpeechHouse() : FakeHost({" one"}, {}) { host.offer.voice = &voice; }
   void ask(const std::string& body, FakeReply& reply) {
     api.serve({.method = "POST", .path = "/v1/audio/speech", .body = body}, client, reply,
               stop.get_token());
@@ -68,7 +68,7 @@ struct House : FakeHost {
 double seconds_of(const std::string& pcm) { return static_cast<double>(pcm.size()) / 2 / 24000; }
 
 TEST(SpeechApi, SpeaksSentenceBySentence) {
-  House house;
+  SpeechHouse house;
   FakeReply pcm, wav;
   house.speak(R"("Hello there. Bye.","response_format":"pcm")", pcm);
   EXPECT_EQ(pcm.part_type, "audio/pcm");
@@ -81,7 +81,7 @@ TEST(SpeechApi, SpeaksSentenceBySentence) {
 }
 
 TEST(SpeechApi, ThoughtsAreNotSpoken) {
-  House house;
+  SpeechHouse house;
   FakeReply thinking;
   house.speak(R"("<think>One. Two.\nThree.</think>\nHello there.","response_format":"pcm")",
               thinking);
@@ -89,7 +89,7 @@ TEST(SpeechApi, ThoughtsAreNotSpoken) {
 }
 
 TEST(SpeechApi, NamesOfOpenAiMeanTheConfiguredVoice) {
-  House house;
+  SpeechHouse house;
   FakeReply reply;
   house.ask(R"({"model":"tts-1","voice":"nova","input":"Hello."})", reply);
   house.ask(R"({"model":"m","voice":"de","input":"Hello."})", reply);
@@ -112,7 +112,7 @@ TEST(SpeechApi, NamesOfOpenAiMeanTheConfiguredVoice) {
 }
 
 TEST(SpeechApi, RefusesByNameWhatItDoesNotSpeak) {
-  House house;
+  SpeechHouse house;
   EXPECT_EQ(house.refused(R"("a","response_format":"aac")").param(), "response_format");
   EXPECT_EQ(house.refused(R"("a","speed":5)").param(), "speed");
   const ApiError slow = house.refused(R"("a","speed":0.25)");
@@ -129,7 +129,7 @@ TEST(SpeechApi, RefusesByNameWhatItDoesNotSpeak) {
 }
 
 TEST(SpeechApi, ClientsGetTheFormatThatTheyExpect) {
-  House house;
+  SpeechHouse house;
   const std::vector<std::array<std::string, 3>> formats{{"", "audio/mpeg", "\xff\xf3"},
                                                         {"mp3", "audio/mpeg", "\xff\xf3"},
                                                         {"opus", "audio/ogg", "OggS"},
@@ -146,7 +146,7 @@ TEST(SpeechApi, ClientsGetTheFormatThatTheyExpect) {
 }
 
 TEST(SpeechApi, SpeaksAsFastAsItIsTold) {
-  House house;
+  SpeechHouse house;
   FakeReply reply;
   house.speak(R"("Hello.","speed":1.25)", reply);
   EXPECT_EQ(house.voice.asked_speed, 1.25);
@@ -155,7 +155,7 @@ TEST(SpeechApi, SpeaksAsFastAsItIsTold) {
 }
 
 TEST(SpeechApi, EventsCarryTheSameSound) {
-  House house;
+  SpeechHouse house;
   FakeReply file, stream;
   house.speak(R"("Hello there. Bye.","response_format":"pcm")", file);
   house.speak(R"("Hello there. Bye.","response_format":"pcm","stream_format":"sse")", stream);
@@ -171,7 +171,7 @@ TEST(SpeechApi, EventsCarryTheSameSound) {
 }
 
 TEST(SpeechApi, OneTextTooManyIsRefused) {
-  House house;
+  SpeechHouse house;
   FakeReply reply;
   std::string code;
   reply.on_part = [&] {
@@ -183,7 +183,7 @@ TEST(SpeechApi, OneTextTooManyIsRefused) {
 }
 
 TEST(SpeechApi, AVoiceThatFailsCutsTheSound) {
-  House house;
+  SpeechHouse house;
   FakeReply reply;
   EXPECT_THROW(house.speak(R"("Hello there. It breaks.")", reply), Interrupted);
   EXPECT_GT(reply.parts.size(), 44u);
@@ -193,7 +193,7 @@ TEST(SpeechApi, AVoiceThatFailsCutsTheSound) {
 }
 
 TEST(SpeechApi, NobodySpeaksForAClientThatLeftOrAtAStop) {
-  House house;
+  SpeechHouse house;
   FakeReply reply;
   reply.on_part = [&] { reply.has_left = true; };
   house.speak(R"("Hello there. Bye.","response_format":"pcm")", reply);

@@ -312,7 +312,7 @@ TEST(RealtimeConnection, WhatTheTemplateRefusesIsTheClientsFault) {
     }
   };
   House house;
-  const StrictTokenizer tokenizer(kWords);
+  const StrictTokenizer tokenizer(predgen::kWords);
   const RealtimeHost host{.engine = house.engine,
                           .baton = house.baton,
                           .tokenizer = tokenizer,

@@ -58,8 +58,8 @@ class RealtimeVoice : public SpeechSynthesizer {
 /// What several clients' conversations share. Answers echo what was asked: "you said: ...".
 struct House : FakeHost {
   explicit House(bool has_voice = false, int64_t context = 2048)
-      : FakeHost(kWords, {.max_positions = context,
-                          .next = [this](TokenSpan history) { return next(history); }}) {
+      : FakeHost(predgen::kWords, {.max_positions = context,
+                                   .next = [this](TokenSpan history) { return next(history); }}) {
     host.session.turn.max_new_tokens = 64;
     host.session.max_context = context;
     if (has_voice) host.offer.voice = &voice;

@@ -31,13 +31,13 @@ std::string found(ToolFormat format, const std::vector<std::string>& pieces) {
   return all;
 }
 
-struct Case {
+struct CallCase {
   ToolFormat format;
   std::string answer, expected;
 };
 
 const std::string kPlain = "It is <b>warm</b>, [1] and {so} on. \n";
-const std::vector<Case> kCases{
+const std::vector<CallCase> kCases{
     {ToolFormat::kHermes, kPlain, kPlain},
     {ToolFormat::kHermes,
      "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Köln\"}}\n</tool_call>",
@@ -95,14 +95,14 @@ const std::vector<Case> kCases{
 };
 
 TEST(ToolCallParser, FindsCallsAndGivesBackWhatIsNone) {
-  for (const Case& one : kCases) {
+  for (const CallCase& one : kCases) {
     EXPECT_EQ(found(one.format, {one.answer}), one.expected) << one.answer;
   }
 }
 
 TEST(ToolCallParser, PiecesDoNotMatter) {
   std::mt19937 random(1);
-  for (const Case& one : kCases) {
+  for (const CallCase& one : kCases) {
     const std::string expected = found(one.format, {one.answer});
     for (int round = 0; round < 60; ++round) {
       std::vector<std::string> pieces;

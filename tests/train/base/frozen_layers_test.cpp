@@ -17,11 +17,11 @@
 namespace predgen::train {
 namespace {
 
-at::Tensor some_tokens() { return at::tensor({3, 1, 4, 1, 5}, at::kLong).unsqueeze(0); }
+at::Tensor five_tokens() { return at::tensor({3, 1, 4, 1, 5}, at::kLong).unsqueeze(0); }
 
 at::Tensor output_of(const Transformer& model) {
   const at::NoGradGuard no_grad;
-  return model.hidden_states(some_tokens());
+  return model.hidden_states(five_tokens());
 }
 
 TEST(FrozenLayers, GivesTheModelItsWeightsLayerByLayer) {

@@ -8,7 +8,7 @@
 namespace predgen::train {
 namespace {
 
-constexpr TokenId kStop = 9;
+constexpr TokenId kRowStop = 9;
 
 // Prompt 1 2 3; answer 10 11 12 13 | 14 15 9 0: stop token in the second block.
 data::Record record() {
@@ -21,10 +21,10 @@ data::Record record() {
   return record;
 }
 
-ConsistencyOptions options(NoisyContext context) {
+ConsistencyOptions row_options(NoisyContext context) {
   ConsistencyOptions options;
   options.context = context;
-  options.stop_tokens = {kStop};
+  options.stop_tokens = {kRowStop};
   return options;
 }
 
@@ -38,7 +38,7 @@ size_t num_positions(const data::Record& record, const ConsistencyOptions& optio
 }
 
 TEST(PackedRow, CleanContextPutsEveryBlockAfterFixedPoints) {
-  const PackedRow row = pack_row(record(), options(NoisyContext::kClean), 1);
+  const PackedRow row = pack_row(record(), row_options(NoisyContext::kClean), 1);
   // Clean up to column 8, which predicts the stop token, the last that may be learned; then the
   // two blocks.
   EXPECT_EQ(row.tokens, (TokenIds{1, 2, 3, 10, 11, 12, 13, 14, 15, 10, 5, 6, 13, 5, 5}));
@@ -53,7 +53,7 @@ TEST(PackedRow, CleanContextPutsEveryBlockAfterFixedPoints) {
 }
 
 TEST(PackedRow, NoisyContextIsOneSegment) {
-  ConsistencyOptions noisy = options(NoisyContext::kNoisy);
+  ConsistencyOptions noisy = row_options(NoisyContext::kNoisy);
   noisy.mean_over_blocks = true;
   const PackedRow row = pack_row(record(), noisy, 1);
   ASSERT_EQ(row.segments.size(), 1u);
@@ -70,18 +70,18 @@ TEST(PackedRow, NoisyContextIsOneSegment) {
 
 TEST(PackedRow, NothingIsLearnedAfterTheStopToken) {
   data::Record stopped = record();
-  stopped.blocks[0].states.back() = {kStop, 0, 0, 0};
-  stopped.blocks[0].states.front() = {kStop, 5, 6, 7};
-  EXPECT_EQ(num_positions(stopped, options(NoisyContext::kClean), 1), 0u);
+  stopped.blocks[0].states.back() = {kRowStop, 0, 0, 0};
+  stopped.blocks[0].states.front() = {kRowStop, 5, 6, 7};
+  EXPECT_EQ(num_positions(stopped, row_options(NoisyContext::kClean), 1), 0u);
   // Without a stop token in the answer the last column predicts the next block's first token.
   data::Record open = record();
   open.blocks[1].states.back() = {14, 15, 16, 17};
-  EXPECT_EQ(pack_row(open, options(NoisyContext::kClean), 1).teacher,
+  EXPECT_EQ(pack_row(open, row_options(NoisyContext::kClean), 1).teacher,
             (std::vector<int64_t>{4, 5, 6, 7, 8, 9, 10}));
 }
 
 TEST(PackedRow, OneBlockIsDrawnBySeedAlone) {
-  ConsistencyOptions one = options(NoisyContext::kClean);
+  ConsistencyOptions one = row_options(NoisyContext::kClean);
   one.blocks = BlockChoice::kOne;
   std::set<int64_t> places;
   for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -96,7 +96,7 @@ TEST(PackedRow, OneBlockIsDrawnBySeedAlone) {
 TEST(PackedRow, RandomStatesDifferAndAreNeverTheFixedPoint) {
   data::Record one_block = record();
   one_block.blocks = {{{{1, 1, 1, 1}, {10, 1, 1, 1}, {10, 11, 1, 1}, {10, 11, 12, 13}}}};
-  ConsistencyOptions chosen = options(NoisyContext::kClean);
+  ConsistencyOptions chosen = row_options(NoisyContext::kClean);
   std::set<size_t> counts;
   for (uint64_t seed = 0; seed < 50; ++seed) counts.insert(num_positions(one_block, chosen, seed));
   EXPECT_EQ(counts, (std::set<size_t>{2, 3, 4}));
@@ -122,7 +122,7 @@ TEST(PackedRow, ProgressiveWindowsRaiseTheNoise) {
 TEST(PackedRow, ProgressiveWindowsTeachShortAnswersEveryNoise) {
   data::Record one_block = record();
   one_block.blocks = {{{{0, 0, 0, 0}, {10, 0, 0, 0}, {10, 11, 12, 0}, {10, 11, 12, 13}}}};
-  ConsistencyOptions chosen = options(NoisyContext::kClean);
+  ConsistencyOptions chosen = row_options(NoisyContext::kClean);
   chosen.states = StateChoice::kProgressive;
   std::map<size_t, int> counts;
   size_t num_taught = 0;
@@ -138,11 +138,11 @@ TEST(PackedRow, ProgressiveWindowsTeachShortAnswersEveryNoise) {
 TEST(PackedRow, ARecordWithoutBlocksHasNone) {
   data::Record plain = record();
   plain.blocks.clear();
-  EXPECT_EQ(num_positions(plain, options(NoisyContext::kClean), 1), 0u);
+  EXPECT_EQ(num_positions(plain, row_options(NoisyContext::kClean), 1), 0u);
 }
 
 TEST(PackedRow, TheAnswerIsASegmentFromWhereItDiffers) {
-  PackedRow row = pack_row(record(), options(NoisyContext::kClean), 1);
+  PackedRow row = pack_row(record(), row_options(NoisyContext::kClean), 1);
   const size_t num_segments = row.segments.size();
   // The answer is the fixed points: nothing is added.
   EXPECT_EQ(add_tokens(record(), 9, row), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
@@ -170,7 +170,7 @@ TEST(PackedRow, TheLongestRowIsAnUpperBound) {
   }
   for (const NoisyContext context : {NoisyContext::kClean, NoisyContext::kNoisy}) {
     for (const BlockChoice blocks : {BlockChoice::kOne, BlockChoice::kEvery}) {
-      ConsistencyOptions chosen = options(context);
+      ConsistencyOptions chosen = row_options(context);
       chosen.blocks = blocks;
       chosen.states_per_block = 3;
       const ConsistencyObjective objective(chosen);

@@ -5,7 +5,7 @@
 namespace predgen {
 namespace {
 
-constexpr int kRate = 1000;  // samples are milliseconds
+constexpr int kPerSecond = 1000;  // samples are milliseconds
 constexpr size_t kLead = 30;
 
 /// Quiet, loud for a while, quiet: with a moment of silence in the loud part.
@@ -18,7 +18,7 @@ std::vector<float> piece(size_t before, size_t loud, size_t behind) {
 }
 
 std::vector<float> spoken(const std::vector<float>& sound, size_t step, double pause) {
-  QuietEdges edges(kRate);
+  QuietEdges edges(kPerSecond);
   std::vector<float> samples;
   for (size_t at = 0; at < sound.size(); at += step) {
     edges.push(std::span(sound).subspan(at, std::min(step, sound.size() - at)), samples);
@@ -52,7 +52,7 @@ TEST(QuietEdges, APauseThatIsLongerThanTheSilenceIsFilled) {
 }
 
 TEST(QuietEdges, SilenceAloneIsLeftOutAndTheNextPieceIsAsTheFirst) {
-  QuietEdges edges(kRate);
+  QuietEdges edges(kPerSecond);
   std::vector<float> samples;
   edges.push(std::vector<float>(400, 0), samples);
   edges.end(Seconds(0.2), samples);

@@ -11,8 +11,8 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kHop = 300, kWindow = 1200, kBins = 601;
-constexpr double kRate = 24000, kPi = std::numbers::pi;
+constexpr int64_t kSoundHop = 300, kWindow = 1200, kBins = 601;
+constexpr double kVoiceRate = 24000, kPi = std::numbers::pi;
 
 at::Tensor level(int64_t num_frames, double value) { return at::full({kBins, num_frames}, value); }
 
@@ -85,7 +85,8 @@ TEST_F(HibariSoundTest, ARestOfOneFrequencyIsACosine) {
   HibariFrames frames = silent_frames(kFrames);
   frames.rest_BF[kBin].fill_(std::log(100.0));
   // From frame to frame the phase goes on as the cosine does.
-  frames.phase_BF[kBin].copy_(at::arange(kFrames, at::kFloat) * (2 * kPi * kBin * kHop / kWindow));
+  frames.phase_BF[kBin].copy_(at::arange(kFrames, at::kFloat) *
+                              (2 * kPi * kBin * kSoundHop / kWindow));
   const auto samples = sound_of(frames, noise(kFrames) * 0, kFrames);
   // Windows of Hann, a quarter apart, add up to 2, their squares to 3/2.
   const double amplitude = 2 * 100.0 / kWindow * 2 / 1.5;
@@ -132,23 +133,23 @@ TEST_F(HibariSoundTest, NoSampleIsLouderThanOne) {
 TEST(HibariPulses, AreTheCosinesOfAllMultiplesBelowElevenKilohertz) {
   const at::Tensor pitch = at::tensor({100.0F, 100.0F, 150.0F, 150.0F, 0.0F, 0.0F});
   const at::Tensor pulses = hibari_pulses(pitch);
-  ASSERT_EQ(pulses.numel(), 6 * kHop);
+  ASSERT_EQ(pulses.numel(), 6 * kSoundHop);
   double cycles = 0;
-  for (int64_t i = 0; i < 3 * kHop + kHop / 2; ++i) {
+  for (int64_t i = 0; i < 3 * kSoundHop + kSoundHop / 2; ++i) {
     // Lines between the middles of the frames, where the pitch is as given.
-    const double place = (static_cast<double>(i) + 0.5) / kHop - 0.5;
+    const double place = (static_cast<double>(i) + 0.5) / kSoundHop - 0.5;
     const double from = std::clamp(std::floor(place), 0.0, 5.0), to = std::min(from + 1, 5.0);
     const double share = std::clamp(place - from, 0.0, 1.0);
     const auto at = [&](double frame) { return pitch[static_cast<int64_t>(frame)].item<double>(); };
     const double hertz = at(from) * (1 - share) + at(to) * share;
-    cycles += hertz / kRate;
+    cycles += hertz / kVoiceRate;
     if (i % 11 != 0) continue;
     double sum = 0;
     for (int k = 1; k <= static_cast<int>(11000 / hertz); ++k)
       sum += std::cos(2 * kPi * k * cycles);
     ASSERT_NEAR(pulses[i].item<double>(), sum, 0.05 + 1e-3 * std::abs(sum)) << i;
   }
-  EXPECT_EQ(pulses.slice(0, 5 * kHop).abs().max().item<double>(), 0);
+  EXPECT_EQ(pulses.slice(0, 5 * kSoundHop).abs().max().item<double>(), 0);
 }
 
 TEST(HibariPulses, KeepTheirPhaseAcrossLongPieces) {

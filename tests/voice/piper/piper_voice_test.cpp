@@ -17,7 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 
-Json small_config() {
+Json voice_config() {
   Json json = parse_json(R"({"audio": {"sample_rate": 16000}, "espeak": {"voice": "en-us"},
                              "phoneme_id_map": {"_": [0], "^": [1], "$": [2]}})",
                          "the test's configuration");
@@ -51,7 +51,7 @@ struct PiperVoiceTest : EspeakTest {
 
 TEST_F(PiperVoiceTest, SpeaksAsItsConfigurationSays) {
   std::vector<OnnxInput> given;
-  const PiperVoice voice(model(fake_piper_graph(&given), small_config()), "joe", {});
+  const PiperVoice voice(model(fake_piper_graph(&given), voice_config()), "joe", {});
   EXPECT_EQ(voice.sample_rate(), 16000);
   EXPECT_EQ(voice.language(), "en-us");
   EXPECT_THAT(voice.names(), ElementsAre("joe"));
@@ -67,7 +67,7 @@ TEST_F(PiperVoiceTest, SpeaksAsItsConfigurationSays) {
 
 TEST_F(PiperVoiceTest, SettingsGoBeforeTheVoicesOwn) {
   std::vector<OnnxInput> given;
-  Json json = small_config();
+  Json json = voice_config();
   json["inference"] = {{"noise_scale", 0.5}, {"length_scale", 3}, {"noise_w", 0.25}};
   PiperModel own(std::make_unique<const FakeGraph>(fake_piper_graph(&given)),
                  model(fake_piper_graph(), json)->config(), {.speed = 2});
@@ -81,7 +81,7 @@ TEST_F(PiperVoiceTest, SettingsGoBeforeTheVoicesOwn) {
 
 TEST_F(PiperVoiceTest, SpeakersAreItsNames) {
   std::vector<OnnxInput> given;
-  Json json = small_config();
+  Json json = voice_config();
   json["num_speakers"] = 3;
   json["speaker_id_map"] = {{"anna", 0}, {"ben", 1}, {"zoe", 2}};
   const auto speakers = model(fake_piper_graph(&given, true), json);
@@ -97,7 +97,7 @@ TEST_F(PiperVoiceTest, SpeakersAreItsNames) {
 }
 
 TEST_F(PiperVoiceTest, ConversationsShareItAndSpeakAsIfAlone) {
-  expect_to_speak_as_if_alone(PiperVoice(model(fake_piper_graph(), small_config()), "joe", {}));
+  expect_to_speak_as_if_alone(PiperVoice(model(fake_piper_graph(), voice_config()), "joe", {}));
 }
 
 TEST_F(PiperVoiceTest, NoSampleIsLouderThanOne) {
@@ -106,7 +106,7 @@ TEST_F(PiperVoiceTest, NoSampleIsLouderThanOne) {
                       [](const std::vector<OnnxInput>&) {
                         return std::vector<at::Tensor>{at::tensor({-3.0F, 2.0F})};
                       }),
-            small_config()),
+            voice_config()),
       "loud", {});
   const auto samples = speak(*voice.synthesizer(), "Hello.");
   EXPECT_EQ(samples[0], -1);
@@ -144,7 +144,7 @@ TEST_F(PiperVoiceTest, FoldersThatAreNoVoiceAreUserErrors) {
   expect_user_error(load(folder.path()), {"has no .onnx file"});
   write_file(folder / "b.onnx", "no network");
   expect_user_error(load(folder.path()), {"b.onnx.json"});
-  write_file(folder / "b.onnx.json", small_config().dump());
+  write_file(folder / "b.onnx.json", voice_config().dump());
   write_file(folder / "a.onnx", "no network");
   expect_user_error(load(folder.path()), {"2 voices", "a.onnx and b.onnx", "name one"});
   expect_user_error(load(folder / "b.onnx"), {"b.onnx", "fetch it again"});

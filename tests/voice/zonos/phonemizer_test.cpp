@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 /// Words in brackets.
-std::string marked(std::string_view text) {
+std::string spelt(std::string_view text) {
   std::string result;
   for (const TextPiece& piece : split_words(text)) {
     result += piece.is_word ? "[" + piece.text + "]" : piece.text;
@@ -25,23 +25,23 @@ std::string marked(std::string_view text) {
 }
 
 TEST(SplitWords, AtRunsThatHoldAMark) {
-  EXPECT_EQ(marked("Hello, world!"), "[Hello], [world]!");
-  EXPECT_EQ(marked("  a  b  "), "  [a]  [b]  ");
-  EXPECT_EQ(marked("isn't \"here\" (yet)..."), "[isn't] \"[here]\" ([yet])...");
-  EXPECT_EQ(marked("well-known/e-mail\\x&y~z*w"), "[well]-[known]/[e]-[mail]\\[x]&[y]~[z]*[w]");
-  EXPECT_EQ(marked("\u00ab\u00a0oui\u00a0\u00bb"), "\u00ab\u00a0[oui]\u00a0\u00bb");
-  EXPECT_EQ(marked("..."), "...");
-  EXPECT_EQ(marked(""), "");
+  EXPECT_EQ(spelt("Hello, world!"), "[Hello], [world]!");
+  EXPECT_EQ(spelt("  a  b  "), "  [a]  [b]  ");
+  EXPECT_EQ(spelt("isn't \"here\" (yet)..."), "[isn't] \"[here]\" ([yet])...");
+  EXPECT_EQ(spelt("well-known/e-mail\\x&y~z*w"), "[well]-[known]/[e]-[mail]\\[x]&[y]~[z]*[w]");
+  EXPECT_EQ(spelt("\u00ab\u00a0oui\u00a0\u00bb"), "\u00ab\u00a0[oui]\u00a0\u00bb");
+  EXPECT_EQ(spelt("..."), "...");
+  EXPECT_EQ(spelt(""), "");
 }
 
 TEST(SplitWords, WhiteSpaceWithoutAMarkStaysInItsWord) {
-  EXPECT_EQ(marked("A\nB\tC"), "[A\nB\tC]");
-  EXPECT_EQ(marked("A\n B"), "[A]\n [B]");
-  EXPECT_EQ(marked("A\x1c\u2003"
-                   "B,\nC"),
+  EXPECT_EQ(spelt("A\nB\tC"), "[A\nB\tC]");
+  EXPECT_EQ(spelt("A\n B"), "[A]\n [B]");
+  EXPECT_EQ(spelt("A\x1c\u2003"
+                  "B,\nC"),
             "[A\x1c\u2003"
             "B],\n[C]");
-  EXPECT_EQ(marked("\n"), "[\n]");
+  EXPECT_EQ(spelt("\n"), "[\n]");
 }
 
 TEST(CleanPhonemes, JoinsPhonemesAndTrims) {

@@ -20,7 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::vector<float> speak(Synthesis& synthesis) {
+std::vector<float> speak_all(Synthesis& synthesis) {
   std::vector<float> samples;
   while (synthesis.advance(samples)) {
   }
@@ -75,9 +75,9 @@ TEST_F(ZonosVoiceTest, ConversationsShareItsWeights) {
               for (int i = 0; i < 3; ++i) conversations.push_back(voice->synthesizer());
             }),
             0);
-  const std::vector<float> first = speak(*conversations[0]->begin("Hello."));
+  const std::vector<float> first = speak_all(*conversations[0]->begin("Hello."));
   EXPECT_GT(first.size(), 1000u);
-  EXPECT_EQ(speak(*conversations[1]->begin("Hello.")), first);
+  EXPECT_EQ(speak_all(*conversations[1]->begin("Hello.")), first);
 }
 
 TEST_F(ZonosVoiceTest, ConversationsSpeakAtOnceWhatEachSpeaksAlone) {
@@ -86,7 +86,7 @@ TEST_F(ZonosVoiceTest, ConversationsSpeakAtOnceWhatEachSpeaksAlone) {
                                            "And a third one!"};
   std::vector<std::vector<float>> alone;
   for (const std::string& sentence : sentences) {
-    alone.push_back(speak(*ZonosSynthesizer(voice).begin(sentence)));
+    alone.push_back(speak_all(*ZonosSynthesizer(voice).begin(sentence)));
   }
   ASSERT_NE(alone[0], alone[1]);
 
@@ -108,7 +108,7 @@ TEST_F(ZonosVoiceTest, ConversationsSpeakAtOnceWhatEachSpeaksAlone) {
     std::vector<std::jthread> threads;
     for (size_t i = 0; i < sentences.size(); ++i) {
       threads.emplace_back(
-          [&, i] { together[i] = speak(*voice.synthesizer()->begin(sentences[i])); });
+          [&, i] { together[i] = speak_all(*voice.synthesizer()->begin(sentences[i])); });
     }
     threads.clear();
     EXPECT_EQ(together, alone);
