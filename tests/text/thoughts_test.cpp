@@ -20,12 +20,12 @@ ThoughtParser::Pieces parsed(const std::string& text, size_t piece,
   return all;
 }
 
-struct Case {
+struct ThoughtsCase {
   std::string text, said, thought;
 };
 
-void expect_cases(const std::vector<Case>& cases, AnswerStart start) {
-  for (const Case& each : cases) {
+void expect_cases(const std::vector<ThoughtsCase>& cases, AnswerStart start) {
+  for (const ThoughtsCase& each : cases) {
     for (const size_t piece : {size_t{1}, size_t{2}, size_t{3}, size_t{7}, size_t{1000}}) {
       const ThoughtParser::Pieces got = parsed(each.text, piece, start);
       EXPECT_EQ(got.said, each.said) << each.text << " by " << piece;

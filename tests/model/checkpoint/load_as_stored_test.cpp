@@ -20,7 +20,7 @@ constexpr CodeLayout k4Bits{32, 0, 15, true}, k6Bits{16, -32, 31, false},
 constexpr int64_t kPromptLength = 40;
 
 /// Logits of all tokens, in passes of `width`.
-at::Tensor run(Transformer& model, int64_t width = kPromptLength, bool by_kernels = true) {
+at::Tensor run_prompt(Transformer& model, int64_t width = kPromptLength, bool by_kernels = true) {
   model.set_kernels(by_kernels);
   return logits_in_passes(model, some_tokens(kPromptLength), width);
 }
@@ -56,13 +56,13 @@ class StoredModel : public testing::TestWithParam<bool> {
 INSTANTIATE_TEST_SUITE_P(Tied, StoredModel, testing::Bool());
 
 TEST_P(StoredModel, IsNearTheSameWeightsInFloat32) {
-  const at::Tensor exact = run(*load({.device = "cpu", .dtype = "fp32"}));
-  const double rounded = relative(run(*load({.device = "cpu", .dtype = "bf16"})), exact);
+  const at::Tensor exact = run_prompt(*load({.device = "cpu", .dtype = "fp32"}));
+  const double rounded = relative(run_prompt(*load({.device = "cpu", .dtype = "bf16"})), exact);
   const auto stored = load();
   EXPECT_EQ(stored->dtype(), at::kBFloat16);
   EXPECT_GT(rounded, 1e-4);
-  EXPECT_LT(relative(run(*stored), exact), rounded);
-  EXPECT_LT(relative(run(*stored, kPromptLength, /*by_kernels=*/false), exact), 2 * rounded);
+  EXPECT_LT(relative(run_prompt(*stored), exact), rounded);
+  EXPECT_LT(relative(run_prompt(*stored, kPromptLength, /*by_kernels=*/false), exact), 2 * rounded);
 }
 
 TEST_P(StoredModel, KeepsMatricesInTheirBits) {
@@ -94,11 +94,12 @@ TEST_P(StoredModel, EmbeddingsAreRowsOfWhatIsStored) {
 
 TEST_P(StoredModel, PassesOfAnyWidthHaveTheSameBits) {
   const auto stored = load();
-  const at::Tensor plain = run(*stored, 1);
-  for (const int64_t width : {2, 5, 17, 40}) EXPECT_TRUE(at::equal(run(*stored, width), plain));
+  const at::Tensor plain = run_prompt(*stored, 1);
+  for (const int64_t width : {2, 5, 17, 40})
+    EXPECT_TRUE(at::equal(run_prompt(*stored, width), plain));
   const int before = at::get_num_threads();
   at::set_num_threads(3);
-  EXPECT_TRUE(at::equal(run(*stored, 5), plain));
+  EXPECT_TRUE(at::equal(run_prompt(*stored, 5), plain));
   at::set_num_threads(before);
 }
 
@@ -114,11 +115,12 @@ TEST_P(StoredModel, AdaptersAreAdded) {
   save_adapter(*exact, lora, folder.path());
   const auto stored = load_model(*checkpoint_, folder.path(), {.device = "cpu"});
   EXPECT_NE(stored->linears().front()->quantized, nullptr);
-  EXPECT_GT(relative(run(*load()), run(*exact)), 0.1);
-  EXPECT_LT(relative(run(*stored), run(*exact)), 0.03);
-  EXPECT_LT(relative(run(*stored, kPromptLength, /*by_kernels=*/false), run(*exact)), 0.03);
+  EXPECT_GT(relative(run_prompt(*load()), run_prompt(*exact)), 0.1);
+  EXPECT_LT(relative(run_prompt(*stored), run_prompt(*exact)), 0.03);
+  EXPECT_LT(relative(run_prompt(*stored, kPromptLength, /*by_kernels=*/false), run_prompt(*exact)),
+            0.03);
   stored->set_adapter_enabled(false);
-  EXPECT_TRUE(at::equal(run(*stored), run(*load())));
+  EXPECT_TRUE(at::equal(run_prompt(*stored), run_prompt(*load())));
 }
 
 TEST_P(StoredModel, ATypeThatIsAskedForUnpacks) {
@@ -131,7 +133,8 @@ TEST_P(StoredModel, ATypeThatIsAskedForUnpacks) {
       load({.device = "cpu", .dtype = "fp32", .quantization = Quantization::kStored});
   EXPECT_EQ(stored->dtype(), at::kFloat);
   EXPECT_NE(stored->linears().front()->quantized, nullptr);
-  EXPECT_LT(relative(run(*stored), run(*load({.device = "cpu", .dtype = "fp32"}))), 0.01);
+  EXPECT_LT(relative(run_prompt(*stored), run_prompt(*load({.device = "cpu", .dtype = "fp32"}))),
+            0.01);
 }
 
 TEST_P(StoredModel, CanBeQuantisedFurther) {
@@ -139,7 +142,7 @@ TEST_P(StoredModel, CanBeQuantisedFurther) {
   for (const Linear* linear : model->linears()) EXPECT_EQ(linear->quantized->bits(), 8);
   const auto exact = load({.device = "cpu", .dtype = "bf16"});
   exact->quantize(Quantization::kInt8);
-  EXPECT_LT(relative(run(*model), run(*exact)), 0.03);
+  EXPECT_LT(relative(run_prompt(*model), run_prompt(*exact)), 0.03);
 }
 
 TEST_P(StoredModel, ATokenThatIsNone) {

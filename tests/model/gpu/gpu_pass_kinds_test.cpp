@@ -35,7 +35,7 @@ class GpuPassKinds : public testing::Test {
     std::vector<at::Tensor> logits;
     uint64_t seed = 0;
     for (const int64_t width : {11, 1, 6, 8, 1, 40, 3, 1, 2}) {
-      const TokenIds tokens = some_tokens(width, ++seed);
+      const TokenIds tokens = kernel_tokens(width, ++seed);
       for (const int64_t num_logits : {int64_t{1}, width}) {
         logits.push_back(
             model_->forward({.cache = cache.get(), .tokens = tokens, .num_logits = num_logits}));
@@ -54,7 +54,7 @@ TEST_F(GpuPassKinds, DoNotDependOnTheContext) {
   KvPool pool(model_->kv_layout());
   const auto cache = pool.make_cache(kCapacity);
   for (const int64_t width : {1, 64, 3, 64, 4, 64, 1, 2}) {
-    const TokenIds tokens = some_tokens(width);
+    const TokenIds tokens = kernel_tokens(width);
     model_->forward({.cache = cache.get(), .tokens = tokens});
   }
   EXPECT_EQ(num_captures_, 4);  // 1, 2, 3 and 4, 64
@@ -64,7 +64,7 @@ TEST_F(GpuPassKinds, DoNotDependOnTheContext) {
 TEST_F(GpuPassKinds, LongPassesOfSeveralSequencesAreNoGraphs) {
   KvPool pool(model_->kv_layout());
   const auto first = pool.make_cache(kCapacity), second = pool.make_cache(kCapacity);
-  const TokenIds tokens = some_tokens(70);
+  const TokenIds tokens = kernel_tokens(70);
   const int64_t before = num_emulated_launches();
   EXPECT_EQ(model_
                 ->forward(std::vector<SequenceStep>{{.cache = first.get(), .tokens = tokens},
@@ -126,7 +126,7 @@ class GpuPassBits : public testing::Test {
 };
 
 TEST_F(GpuPassBits, PassesOfAnyWidthAndSeveralSequences) {
-  const TokenIds tokens = some_tokens(150);
+  const TokenIds tokens = kernel_tokens(150);
   const auto alone = pool_->make_cache(kCapacity);
   const at::Tensor plain = one_by_one(*alone, tokens);
   for (const int64_t width : {5, 37, 150}) {  // the last one in parts
@@ -155,7 +155,7 @@ TEST_F(GpuPassBits, PassesOfAnyWidthAndSeveralSequences) {
 
 /// Parts have its bits; operators may be taken where bits do not matter.
 TEST_F(GpuPassBits, WithoutMemoryForALongPass) {
-  const TokenIds tokens = some_tokens(90);
+  const TokenIds tokens = kernel_tokens(90);
   const auto both = [&] {
     const auto first = pool_->make_cache(kCapacity), second = pool_->make_cache(kCapacity);
     return model_->forward(std::vector<SequenceStep>{
@@ -180,7 +180,7 @@ TEST_F(GpuPassBits, WithoutMemoryForALongPass) {
 
 TEST_F(GpuPassBits, BranchesOfATree) {
   constexpr int64_t kNodes = 90;
-  const TokenIds prompt = some_tokens(50), nodes = some_tokens(kNodes, 2);
+  const TokenIds prompt = kernel_tokens(50), nodes = kernel_tokens(kNodes, 2);
   at::Tensor tree_TT = at::zeros({kNodes, kNodes}, at::kBool);
   auto sees = tree_TT.accessor<bool, 2>();
   for (int64_t i = 0; i < kNodes; ++i) {
@@ -204,7 +204,7 @@ TEST_F(GpuPassBits, BranchesOfATree) {
 TEST_F(GpuPassBits, PartsThatFailLeaveNothing) {
   KvPool small(model_->kv_layout(), 192);
   const auto cache = small.make_cache(kCapacity);
-  const TokenIds few = some_tokens(9), many = some_tokens(300);
+  const TokenIds few = kernel_tokens(9), many = kernel_tokens(300);
   run(*cache, few);
   EXPECT_ANY_THROW(model_->forward({.cache = cache.get(), .tokens = many}));
   EXPECT_EQ(cache->length(), 9);

@@ -33,7 +33,7 @@ at::Tensor run(Transformer& model, By by, std::span<const int64_t> widths) {
   std::vector<at::Tensor> logits;
   uint64_t seed = 0;
   for (const int64_t width : widths) {
-    const TokenIds tokens = some_tokens(width, ++seed);
+    const TokenIds tokens = kernel_tokens(width, ++seed);
     logits.push_back(model.forward({.cache = cache.get(), .tokens = tokens, .num_logits = width}));
   }
   return at::cat(logits);
@@ -127,7 +127,7 @@ at::Tensor tree_logits(Transformer& model, By by, TokenSpan prompt, const at::Te
   KvPool pool(model.kv_layout());
   const auto cache = pool.make_cache(200);
   model.forward({.cache = cache.get(), .tokens = prompt});
-  const TokenIds draft = some_tokens(tree_TT.size(0), 2);
+  const TokenIds draft = kernel_tokens(tree_TT.size(0), 2);
   return model.forward(
       {.cache = cache.get(), .tokens = draft, .num_logits = tree_TT.size(0), .tree_TT = tree_TT});
 }
@@ -146,7 +146,7 @@ TEST_P(GpuPassOf, DraftsOfMoreThan64Tokens) {
   for (int64_t i = 0; i < 128; ++i) {
     for (int64_t j = 0; j <= i; ++j) sees[i][j] = j < 3 || j % 3 == i % 3;
   }
-  const auto logits = [&](By by) { return tree_logits(*model, by, some_tokens(9), tree_TT); };
+  const auto logits = [&](By by) { return tree_logits(*model, by, kernel_tokens(9), tree_TT); };
   EXPECT_LT(relative(logits(By::kKernels), logits(By::kOperators)), 1e-5);
 }
 
@@ -173,7 +173,7 @@ TEST_P(GpuPassOf, TreesSeeTheirOwnPath) {
   for (int64_t i = 0; i < 40; ++i) {
     for (int64_t j = 0; j <= i; ++j) sees[i][j] = j == 0 || j % 2 == i % 2;
   }
-  const auto logits = [&](By by) { return tree_logits(*model, by, some_tokens(33), tree_TT); };
+  const auto logits = [&](By by) { return tree_logits(*model, by, kernel_tokens(33), tree_TT); };
   EXPECT_LT(relative(logits(By::kKernels), logits(By::kOperators)), 1e-5);
 }
 
@@ -186,9 +186,9 @@ TEST_P(GpuPassOf, SequencesShareAPass) {
     std::vector<TokenIds> news;
     for (const int64_t past : {40, 3, 70}) {
       caches.push_back(pool.make_cache(200));
-      const TokenIds prompt = some_tokens(past, static_cast<uint64_t>(past));
+      const TokenIds prompt = kernel_tokens(past, static_cast<uint64_t>(past));
       model->forward({.cache = caches.back().get(), .tokens = prompt, .num_logits = 0});
-      news.push_back(some_tokens(1 + past % 4, static_cast<uint64_t>(past) + 9));
+      news.push_back(kernel_tokens(1 + past % 4, static_cast<uint64_t>(past) + 9));
     }
     std::vector<SequenceStep> steps;
     for (size_t i = 0; i < caches.size(); ++i) {
@@ -215,8 +215,8 @@ TEST_P(GpuPassOf, ManySequencesShareALongPass) {
     std::vector<SequenceStep> steps;
     for (size_t i = 0; i < num_sequences; ++i) {
       caches.push_back(pool.make_cache(200));
-      news.push_back(some_tokens(widths[i], i + 9));
-      const TokenIds prompt = some_tokens(pasts[i], i);
+      news.push_back(kernel_tokens(widths[i], i + 9));
+      const TokenIds prompt = kernel_tokens(pasts[i], i);
       if (pasts[i] == 0) continue;
       model->forward({.cache = caches.back().get(), .tokens = prompt, .num_logits = 0});
     }
@@ -230,7 +230,7 @@ TEST_P(GpuPassOf, ManySequencesShareALongPass) {
     // What they wrote to the caches.
     std::vector<at::Tensor> all{found};
     for (size_t i = 0; i < num_sequences; ++i) {
-      const TokenIds next = some_tokens(1, i);
+      const TokenIds next = kernel_tokens(1, i);
       all.push_back(model->forward({.cache = caches[i].get(), .tokens = next}));
     }
     return at::cat(all);
@@ -266,7 +266,7 @@ TEST(GpuPass, WhatItDoesNotTake) {
     choose(*model, By::kKernels);
     KvPool pool(model->kv_layout());
     const auto cache = pool.make_cache(400), other = pool.make_cache(400);
-    const TokenIds tokens = some_tokens(num_tokens), more = some_tokens(others);
+    const TokenIds tokens = kernel_tokens(num_tokens), more = kernel_tokens(others);
     std::vector<SequenceStep> steps{{.cache = cache.get(), .tokens = tokens, .tree_TT = tree_TT}};
     if (others > 0) steps.push_back({.cache = other.get(), .tokens = more, .num_logits = 0});
     const int64_t before = num_emulated_launches();

@@ -28,7 +28,7 @@ inline ModelConfig config_of(Kind kind) {
   return config;
 }
 
-inline TokenIds some_tokens(int64_t count, uint64_t seed = 1) {
+inline TokenIds kernel_tokens(int64_t count, uint64_t seed = 1) {
   Random random(seed, "tokens");
   TokenIds tokens;
   for (int64_t i = 0; i < count; ++i) {

@@ -15,7 +15,7 @@ std::vector<Transcript> growing() {
   return {partial("on", 1), partial("one", 2), final_one("one", 4)};
 }
 
-std::vector<std::string> texts(const FakeSpeaker::Timed& said) {
+std::vector<std::string> spoken_texts(const FakeSpeaker::Timed& said) {
   std::vector<std::string> all;
   for (const auto& [time, text] : said) all.push_back(text);
   return all;
@@ -45,7 +45,7 @@ TEST(SessionThoughts, AreNeitherSpokenNorTheFirstSentence) {
         EXPECT_EQ(result.first_sentence_tokens,
                   std::ssize(stage.tokenizer.encode("<think>Hm. So.</think>Yes I can.")));
         ASSERT_EQ(stage.speaker.all_said.size(), 1u);
-        EXPECT_EQ(texts(stage.speaker.all_said[0]),
+        EXPECT_EQ(spoken_texts(stage.speaker.all_said[0]),
                   (std::vector<std::string>{"Yes I can.", "Go on!"}));
         const Message last = stage.session.history().back();
         EXPECT_EQ(last.content, result.text);
@@ -102,7 +102,8 @@ TEST(SessionThoughts, DraftsChangeNothing) {
       EXPECT_EQ(got.thought, expected.thought) << seed;
       EXPECT_EQ(got.first_sentence, expected.first_sentence) << seed;
       EXPECT_EQ(got.first_sentence_tokens, expected.first_sentence_tokens) << seed;
-      EXPECT_EQ(texts(stage.speaker.all_said[0]), texts(plain.speaker.all_said[0])) << seed;
+      EXPECT_EQ(spoken_texts(stage.speaker.all_said[0]), spoken_texts(plain.speaker.all_said[0]))
+          << seed;
     }
   }
 }

@@ -14,9 +14,9 @@ std::string seconds_of_silence(int seconds) {
   return encoder.encode(std::vector<float>(static_cast<size_t>(seconds) * kRecogniserRate));
 }
 
-struct Desk : RecogniserDesk {
+struct AnsweringDesk : RecogniserDesk {
   /// `answer` is what is heard when the sound has ended.
-  explicit Desk(std::function<void(Desk& desk)> answer) {
+  explicit AnsweringDesk(std::function<void(AnsweringDesk& desk)> answer) {
     on_finish = [this, answer = std::move(answer)] { answer(*this); };
   }
   Transcription transcript(
@@ -29,15 +29,16 @@ struct Desk : RecogniserDesk {
   std::vector<std::string> told;
 };
 
-HeardVoice voice(int64_t since, int64_t until) {
+HeardVoice voice_between(int64_t since, int64_t until) {
   return {.since = since * kRecogniserRate, .until = until * kRecogniserRate};
 }
 
 TEST(Transcribe, PartsHaveTheirWordsAndTimes) {
-  Desk desk([](Desk& at) {
-    at.hear_voice("hello", voice(1, 2));
-    at.hear_voice("hello there", voice(1, 3), /*is_over=*/true);
-    at.handler->on_segment(0, {.text = "bye", .number = 1, .is_over = true, .voice = voice(5, 6)});
+  AnsweringDesk desk([](AnsweringDesk& at) {
+    at.hear_voice("hello", voice_between(1, 2));
+    at.hear_voice("hello there", voice_between(1, 3), /*is_over=*/true);
+    at.handler->on_segment(
+        0, {.text = "bye", .number = 1, .is_over = true, .voice = voice_between(5, 6)});
     at.end();
   });
   const Transcription heard = desk.transcript(7);
@@ -53,7 +54,7 @@ TEST(Transcribe, PartsHaveTheirWordsAndTimes) {
 }
 
 TEST(Transcribe, ARecogniserThatTellsNoVoiceIsUnderstood) {
-  Desk desk([](Desk& at) {
+  AnsweringDesk desk([](AnsweringDesk& at) {
     at.hear("one", false, 0);
     at.hear("two", false, 1);  // which ends the one before
     at.end();
@@ -64,21 +65,21 @@ TEST(Transcribe, ARecogniserThatTellsNoVoiceIsUnderstood) {
 }
 
 TEST(Transcribe, SilenceIsNoText) {
-  Desk desk([](Desk& at) { at.end(); });
+  AnsweringDesk desk([](AnsweringDesk& at) { at.end(); });
   EXPECT_EQ(desk.transcript(2).text(), "");
   EXPECT_TRUE(desk.told.empty());
 }
 
 TEST(Transcribe, AFailureOfTheRecogniserIsTold) {
-  Desk desk([](Desk& at) { at.handler->on_failure("has gone away"); });
+  AnsweringDesk desk([](AnsweringDesk& at) { at.handler->on_failure("has gone away"); });
   EXPECT_THROW(desk.transcript(2), RecogniserError);
 }
 
 TEST(Transcribe, NobodyWaitsForARecogniserThatNobodyListensTo) {
-  Desk never([](Desk&) {});
+  AnsweringDesk never([](AnsweringDesk&) {});
   int looks = 0;
   EXPECT_EQ(never.transcript(2, [&] { return ++looks < 5; }).text(), "");
-  Desk full([](Desk&) {});
+  AnsweringDesk full([](AnsweringDesk&) {});
   full.is_full = true;
   EXPECT_EQ(full.transcript(2, [&] { return full.samples.empty() && ++looks < 10; }).text(), "");
 }

@@ -176,7 +176,7 @@ TEST(PcmSink, AWriteThatNobodyReadsIsGivenUp) {
 }
 
 /// One second of a 440 Hz tone.
-std::vector<float> tone(int rate) {
+std::vector<float> tone_at(int rate) {
   std::vector<float> samples(static_cast<size_t>(rate));
   for (size_t i = 0; i < samples.size(); ++i) {
     samples[i] =
@@ -191,14 +191,14 @@ TEST(ResamplingSink, KeepsToneLengthAndLevel) {
     auto owned = std::make_unique<BufferSink>();
     const BufferSink& sink = *owned;
     ResamplingSink resampler(std::move(owned), from, to);
-    const std::vector<float> input = tone(from);
+    const std::vector<float> input = tone_at(from);
     for (std::span<const float> rest = input; !rest.empty();) {
       const size_t n = std::min<size_t>(rest.size(), 700);
       resampler.write(rest.first(n));
       rest = rest.subspan(n);
     }
     resampler.drain();
-    const std::vector<float> output = sink.samples(), expected = tone(to);
+    const std::vector<float> output = sink.samples(), expected = tone_at(to);
     ASSERT_NEAR(static_cast<double>(output.size()), to, 2) << from << " to " << to;
     for (size_t i = 500; i + 500 < expected.size(); ++i) {
       ASSERT_NEAR(output[i], expected[i], 2e-3) << from << " to " << to << " at " << i;

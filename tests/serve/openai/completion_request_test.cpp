@@ -12,7 +12,7 @@ namespace predgen::serve {
 namespace {
 
 /// What is said about a chat request that has these fields besides a model and a message.
-ApiError refused(const std::string& fields, bool is_chat = true) {
+ApiError refused_request(const std::string& fields, bool is_chat = true) {
   const std::string prompt =
       is_chat ? R"("messages":[{"role":"user","content":"hi"}])" : R"("prompt":"hi")";
   const std::string body =
@@ -239,7 +239,7 @@ TEST(CompletionRequest, TakesOnePromptAsTextOrIds) {
   EXPECT_EQ(std::get<TokenIds>(prompt("[[7]]").prompt), (TokenIds{7}));
   EXPECT_EQ(prompt("[3]").max_tokens, 16);
   for (const char* bad : {R"(["a","b"])", "[]", "[[]]", "[-1]", "[1.5]", "7", R"([1,"a"])"}) {
-    EXPECT_EQ(refused(R"({"model":"m","prompt":)" + std::string(bad) + "}", false).param(),
+    EXPECT_EQ(refused_request(R"({"model":"m","prompt":)" + std::string(bad) + "}", false).param(),
               "prompt")
         << bad;
   }
@@ -310,18 +310,18 @@ TEST(CompletionRequest, NamesTheFieldThatIsWrong) {
       {R"({"model":"m","messages":[{"role":"user","content":[{"type":"image_url"}]}]})",
        "messages[0].content", "invalid_value"}};
   for (const auto& [fields, param, code] : cases) {
-    const ApiError error = refused(fields);
+    const ApiError error = refused_request(fields);
     EXPECT_EQ(error.status(), 400) << fields;
     EXPECT_EQ(error.param(), param) << fields;
     EXPECT_EQ(error.code(), code) << fields;
   }
-  EXPECT_EQ(refused(R"("best_of":3)", /*is_chat=*/false).param(), "best_of");
-  EXPECT_EQ(refused(R"("logprobs":6)", /*is_chat=*/false).param(), "logprobs");
+  EXPECT_EQ(refused_request(R"("best_of":3)", /*is_chat=*/false).param(), "best_of");
+  EXPECT_EQ(refused_request(R"("logprobs":6)", /*is_chat=*/false).param(), "logprobs");
 }
 
 TEST(CompletionRequest, ANameThatIsFarTooLongIsCut) {
-  const ApiError error = refused(R"("messages":[{"role":"user","content":[{"type":")" +
-                                 std::string(400'000, 'x') + R"("}]}])");
+  const ApiError error = refused_request(R"("messages":[{"role":"user","content":[{"type":")" +
+                                         std::string(400'000, 'x') + R"("}]}])");
   EXPECT_EQ(error.code(), "invalid_value");
   EXPECT_LT(error.json().size(), 1500u);
 }
@@ -329,8 +329,9 @@ TEST(CompletionRequest, ANameThatIsFarTooLongIsCut) {
 TEST(CompletionRequest, ObjectsOfVeryManyKeysAreRefused) {
   std::string fields = R"("a":0)";
   for (int i = 0; i < 100'000; ++i) fields += fmt::format(",\"{}\":0", i);
-  EXPECT_NE(std::string(refused(fields).what()).find("more than 1000 keys"), std::string::npos);
-  EXPECT_EQ(refused(R"("metadata":{)" + fields + "}").status(), 400);
+  EXPECT_NE(std::string(refused_request(fields).what()).find("more than 1000 keys"),
+            std::string::npos);
+  EXPECT_EQ(refused_request(R"("metadata":{)" + fields + "}").status(), 400);
 }
 
 TEST(CompletionRequest, ABodyThatIsNoObjectIsRefused) {
@@ -338,7 +339,7 @@ TEST(CompletionRequest, ABodyThatIsNoObjectIsRefused) {
     EXPECT_THROW(parse_chat_request(body), ApiError) << body;
   }
   EXPECT_THROW(parse_chat_request(std::string(100000, '[')), ApiError);
-  const Json json = Json::parse(refused("{").json());
+  const Json json = Json::parse(refused_request("{").json());
   EXPECT_EQ(json["error"]["type"], "invalid_request_error");
   EXPECT_TRUE(json["error"]["param"].is_null() && json["error"]["code"].is_null());
 }
