@@ -24,13 +24,14 @@ void RealtimeConversation::update(RealtimeSettings settings, Refusals refusals,
                                   const std::string& event_id) {
   // Making a voice may take long, so the dialogue's mutex is not held meanwhile.
   std::unique_ptr<SpeechSynthesizer> voice;
-  const std::string before = dialogue_.settings().voice;
-  if (settings.voice != before) {
+  const RealtimeSettings before = dialogue_.settings();
+  if (settings.voice != before.voice || settings.speed != before.speed) {
     try {
-      voice = host_.offer.voice->synthesizer(settings.voice);
+      voice = host_.offer.voice->synthesizer(settings.voice, settings.speed);
     } catch (const UserError& error) {
       refusals.note({.param = "session.audio.output.voice", .code = "invalid_value"}, error.what());
-      settings.voice = before;
+      settings.voice = before.voice;
+      settings.speed = before.speed;
     }
   }
   report(refusals, event_id);

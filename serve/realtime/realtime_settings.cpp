@@ -55,6 +55,18 @@ void read_voice(RequestFields& fields, const RealtimeOffer& offer, RealtimeSetti
   into.voice = voice_named(*voice, offer);
 }
 
+void read_speed(RequestFields& fields, const RealtimeOffer& offer, RealtimeSettings& into) {
+  const std::optional<double> speed = fields.number("speed", 0.25, 4);
+  if (!speed) return;
+  const SpeedRange range = offer.voice ? offer.voice->speeds() : SpeedRange{};
+  if (!range.has(*speed)) {
+    RequestFields::fail_unsupported(
+        fields.full_name("speed"),
+        fmt::format("must be from {} to {} with this voice", range.slowest, range.fastest));
+  }
+  into.speed = *speed;
+}
+
 void read_language(RequestFields& transcription, const RealtimeOffer& offer) {
   const std::optional<std::string> language = transcription.text("language");
   if (!language || language->empty() || main_language(*language) == offer.language) return;
@@ -100,7 +112,7 @@ void read_sound_out(RequestFields& audio, const RealtimeOffer& offer, RealtimeSe
   RequestFields output = audio.object("output");
   refusals.attempt(
       [&] { into.output_format = read_line_format(output, "format", into.output_format); });
-  refusals.attempt([&] { output.expect_neutral("speed", {1.0, 1}); });
+  refusals.attempt([&] { read_speed(output, offer, into); });
   refusals.attempt([&] { read_voice(output, offer, into); });
   refusals.note_unknown(output);
 }
@@ -167,7 +179,7 @@ void read_common(RequestFields& fields, const RealtimeOffer& offer, RealtimeSett
   attempt([&] {
     into.output_format = read_line_format(fields, "output_audio_format", into.output_format);
   });
-  attempt([&] { fields.expect_neutral("speed", {1.0, 1}); });
+  attempt([&] { read_speed(fields, offer, into); });
   attempt([&] { read_audio(fields, offer, into, refusals); });
   attempt([&] { read_tools_offered(fields, offer, into); });
   attempt([&] { into.may_call = read_tool_choice(fields).value_or(into.may_call); });
@@ -227,7 +239,7 @@ Json RealtimeSettings::json(const std::string& id, const RealtimeOffer& offer) c
                    {"turn_detection", turn_detection.json()}};
   const Json output{{"format", output_format.json()},
                     {"voice", voice.empty() ? Json() : Json(voice)},
-                    {"speed", 1.0}};
+                    {"speed", speed}};
   return {{"type", "realtime"},
           {"object", "realtime.session"},
           {"id", id},
@@ -277,10 +289,11 @@ RealtimeSettings for_response(const Json& response, const RealtimeSettings& sess
   spoken.has_recogniser = false;  // listening is configured by the session
   read_common(fields, spoken, settings, refusals);
   settings.input_format = session.input_format;
-  if (settings.voice != session.voice) {
-    refusals.note({.param = "response.audio.output.voice", .code = "unsupported_value"},
-                  "a response has the session's voice: change that by session.update");
+  if (settings.voice != session.voice || settings.speed != session.speed) {
+    refusals.note({.param = "response.audio.output", .code = "unsupported_value"},
+                  "a response has the session's voice and speed: change them by session.update");
     settings.voice = session.voice;
+    settings.speed = session.speed;
   }
   metadata = fields.any("metadata");
   refusals.note_unknown(fields);

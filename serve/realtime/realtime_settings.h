@@ -34,6 +34,7 @@ struct RealtimeSettings {
   std::string instructions{};
   bool has_audio = false;  // sound with its transcript; otherwise text alone
   std::string voice{};
+  double speed = 1;                            // of the voice, as Voice::synthesizer() takes it
   std::optional<int64_t> max_output_tokens{};  // nullopt: the server's limit
   TurnDetection turn_detection{};
   LineFormat input_format{}, output_format{};

@@ -112,7 +112,9 @@ TEST(RealtimeSettings, WhatIsNotSupportedIsNamed) {
             "unsupported_value session.audio.output.format");
   EXPECT_EQ(refused(R"({"audio": {"output": {"format": {"type": "audio/pcmu", "rate": 16000}}}})"),
             "unsupported_value session.audio.output.format");
-  EXPECT_EQ(refused(R"({"audio": {"output": {"speed": 1.1}}})"),
+  EXPECT_EQ(refused(R"({"audio": {"output": {"speed": 3}}})"),
+            "unsupported_value session.audio.output.speed");
+  EXPECT_EQ(refused(R"({"audio": {"output": {"speed": 1.1}}})", kSilent),
             "unsupported_value session.audio.output.speed");
   EXPECT_EQ(refused(R"({"audio": {"output": {"volume": 1}}})"),
             "unknown_parameter session.audio.output.volume");
@@ -212,7 +214,7 @@ TEST(RealtimeSettings, WhatCanBeDoneIsDoneBesideWhatCannot) {
                           "transcription": {"language": "fr", "prompt": "names"},
                           "turn_detection": {"type": "server_vad", "threshold": 0.7,
                                              "silence_duration_ms": 300, "create_response": false}},
-                "output": {"format": "g711_ulaw", "voice": "otto", "speed": 1.25}}})"),
+                "output": {"format": "g711_ulaw", "voice": "otto", "speed": 3}}})"),
                                             {.voice = "anna"}, offer, refusals);
   EXPECT_EQ(settings.instructions, "Be brief.");
   EXPECT_EQ(settings.max_output_tokens, 9);

@@ -104,6 +104,10 @@ TEST(RealtimeSound, TheVoiceCanBeChosen) {
   talk.update({{"audio", {{"output", {{"voice", "otto"}}}}}});
   talk.client.next("session.updated");
   EXPECT_EQ(house.voices, (std::vector<std::string>{"anna", "otto"}));
+  EXPECT_EQ(house.voice.asked_speed, 1);
+  talk.update({{"audio", {{"output", {{"speed", 1.5}}}}}});
+  EXPECT_EQ(talk.client.next("session.updated")["session"]["audio"]["output"]["speed"], 1.5);
+  EXPECT_EQ(house.voice.asked_speed, 1.5);
   talk.update({{"instructions", "Sing."}, {"audio", {{"output", {{"voice", "nobody"}}}}}});
   const auto refused = [&] {
     return talk.client.next("predgen.warning")["warning"]["refused"].at(0)["param"];
@@ -114,7 +118,7 @@ TEST(RealtimeSound, TheVoiceCanBeChosen) {
   EXPECT_EQ(session["instructions"], "Sing.");
   talk.say("one");
   talk.send({{"type", "response.create"}, {"response", {{"voice", "anna"}}}});
-  EXPECT_EQ(refused(), "response.audio.output.voice");
+  EXPECT_EQ(refused(), "response.audio.output");
   EXPECT_GT(sound_bytes(talk.client.until("response.done")), 0u);
 }
 
