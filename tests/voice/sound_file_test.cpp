@@ -27,12 +27,12 @@ std::string format() {
   return little(1, 2) + little(2, 2) + little(16000) + little(64000) + little(4, 2) + little(16, 2);
 }
 
-constexpr size_t kFrames = 3000;
+constexpr size_t kWrittenFrames = 3000;
 
 /// Of frames 1/8 and -1/4.
 std::string frames() {
   std::string bytes;
-  for (size_t i = 0; i < kFrames; ++i) bytes += little(0x1000, 2) + little(0xE000, 2);
+  for (size_t i = 0; i < kWrittenFrames; ++i) bytes += little(0x1000, 2) + little(0xE000, 2);
   return bytes;
 }
 
@@ -62,8 +62,8 @@ TEST(SoundFile, AWavFileWhoseHeaderWasNeverFinishedIsReadToItsEnd) {
   for (const uint32_t size : {0u, 4u, 8u, 400u, 0x7FFFF000u, 0x80000000u, 0xFFFFFFFFu}) {
     for (const uint32_t riff_size : {0u, 8u, 36u, 0x7FFFF024u, 0xFFFFFFFFu}) {
       const std::string bytes = riff(riff_size, before + "data" + little(size) + frames());
-      EXPECT_EQ(read_all(bytes), kFrames) << size << " " << riff_size;
-      EXPECT_EQ(read_all(bytes + "xyz"), kFrames) << "cut inside a frame";
+      EXPECT_EQ(read_all(bytes), kWrittenFrames) << size << " " << riff_size;
+      EXPECT_EQ(read_all(bytes + "xyz"), kWrittenFrames) << "cut inside a frame";
     }
   }
 }
@@ -77,7 +77,7 @@ TEST(SoundFile, ChunksAroundTheSoundAreNone) {
          {chunk("fmt ", format()) + odd + whole, odd + chunk("fmt ", format()) + list + whole,
           chunk("fmt ", format()) + whole + list, chunk("fmt ", format()) + odd + whole + list}) {
       const auto size = static_cast<uint32_t>(chunks.size() + 4);
-      EXPECT_EQ(read_all(riff(size, chunks)), kFrames) << is_padded;
+      EXPECT_EQ(read_all(riff(size, chunks)), kWrittenFrames) << is_padded;
     }
   }
 }
