@@ -75,6 +75,10 @@ std::optional<Value> own_attribute(Runtime& runtime, const Value& holder, std::s
     if (name == "grouper") return holder.items()[0];
     if (name == "list") return holder.items()[1];
   }
+  if (holder.is_number() && (name == "real" || name == "imag")) {
+    if (holder.is(Kind::kFloat)) return name == "real" ? holder : Value::real(0);
+    return Value::integer(name == "real" ? holder.whole() : 0);
+  }
   return method_of(runtime, holder, name);
 }
 

@@ -145,10 +145,10 @@ Abilities abilities_of(Kind kind) {
     case Kind::kBool:
     case Kind::kInt:
       return {{&whole},
-              {"as_integer_ratio", "bit_count", "conjugate", "denominator", "from_bytes", "imag",
-               "numerator", "real", "to_bytes"}};
+              {"as_integer_ratio", "bit_count", "conjugate", "denominator", "from_bytes",
+               "numerator", "to_bytes"}};
     case Kind::kFloat:
-      return {{&real}, {"as_integer_ratio", "conjugate", "fromhex", "hex", "imag", "real"}};
+      return {{&real}, {"as_integer_ratio", "conjugate", "fromhex", "hex"}};
     case Kind::kView:
       return {{}, {"isdisjoint", "mapping"}};
     case Kind::kIterator:

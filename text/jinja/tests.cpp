@@ -89,7 +89,7 @@ const std::unordered_map<std::string_view, Test>& tests_with_another() {
       {"divisibleby", is_multiple},
       {"sameas",
        [](Runtime& r, V v, V o) {
-         const bool is_plain = !v.shared() && !o.shared();
+         const bool is_plain = (!v.shared() && !o.shared()) || v.is_text();
          return v.kind() == o.kind() && (is_plain ? equals(r, v, o) : v.shared() == o.shared());
        }},
       {"in", [](Runtime& r, V v, V o) { return contains(r, o, v); }},

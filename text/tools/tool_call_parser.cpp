@@ -47,6 +47,7 @@ std::string mended(std::string_view text) {
     const bool is_last_comma =
         !in_string && c == ',' && next < text.size() && (text[next] == '}' || text[next] == ']');
     if (in_string && is_control) {
+      if (is_escaped) result.pop_back();
       result += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
     } else if (!is_last_comma) {
       result += c;

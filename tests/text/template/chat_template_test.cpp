@@ -494,6 +494,92 @@ TEST(ChatTemplate, SaysHowItShowsCalls) {
             ToolFormat::kNone);
 }
 
+std::string shown(const std::string& source, const std::vector<Message>& messages) {
+  const auto tokenizer = tokenizer_with(source);
+  return tokenizer->decode(tokenizer->render_chat(messages, false, kTools), true);
+}
+
+/// Shows tools and says how to call them, but has no place for calls.
+std::string plain_with_tools(const std::string& told, const std::string& roles) {
+  return "{% for t in tools or [] %}{{ t.function.name }}!{% endfor %}{% if tools %}" + told +
+         "{% endif %}{% for m in messages %}{% if m.role in " + roles +
+         " %}<{{ m.role }}>{{ m.content }}{% endif %}{% endfor %}";
+}
+
+TEST(ChatTemplate, CallsAreWrittenAsTheTemplateTellsTheModelTo) {
+  const std::vector<Message> chat{
+      {"user", "x"},
+      {.role = "assistant",
+       .content = "I look.",
+       .tool_calls = {{"a", "f", R"({"b": 1, "c": "<|im_end|>"})"}, {"b", "g", "{}"}}},
+      {.role = "tool", .content = "7", .tool_call_id = "a"},
+      {.role = "tool", .content = "8", .tool_call_id = "b"}};
+  const std::string all = "['user', 'assistant', 'tool']", two = "['user', 'assistant']";
+  const std::string hermes = "Call as <tool_call>{..}</tool_call>.";
+  const std::string calls =
+      "<assistant>I look.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"b\": 1, \"c\": "
+      "\"<|im_end|>\"}}\n</tool_call>\n<tool_call>\n{\"name\": \"g\", \"arguments\": "
+      "{}}\n</tool_call>";
+  EXPECT_EQ(tokenizer_with(plain_with_tools(hermes, all))->tool_format(), ToolFormat::kHermes);
+  EXPECT_EQ(shown(plain_with_tools(hermes, all), chat),
+            "f!" + hermes + "<user>x" + calls + "<tool>7<tool>8");
+  EXPECT_EQ(
+      shown(plain_with_tools(hermes, two), chat),
+      "f!" + hermes + "<user>x" + calls +
+          "<user><tool_response>\n7\n</tool_response><user><tool_response>\n8\n</tool_response>");
+  EXPECT_EQ(
+      shown(plain_with_tools("[TOOL_CALLS][..]", all), chat).find("[TOOL_CALLS][{\"name\": \"f\""),
+      shown(plain_with_tools("[TOOL_CALLS][..]", all), chat).rfind("[TOOL_CALLS]"));
+  // No form that we know.
+  EXPECT_EQ(tokenizer_with(plain_with_tools("Call as f(..).", all))->tool_format(),
+            ToolFormat::kNone);
+  EXPECT_EQ(
+      tokenizer_with(plain_with_tools("<tool_call><function=f></tool_call>", all))->tool_format(),
+      ToolFormat::kNone);
+}
+
+TEST(ChatTemplate, WhatIsSaidIsShownOrRefused) {
+  const std::string no_system =
+      "{% for m in messages %}{% if m.role in ['user', 'assistant'] %}<{{ m.role }}>{{ m.content | "
+      "upper }}{% endif %}{% endfor %}";
+  EXPECT_EQ(shown(no_system, {{"system", "rule"}, {"user", "hi"}}), "<user>RULE\n\nHI");
+  EXPECT_EQ(shown(no_system, {{"user", "hi"}, {"assistant", "yo"}, {"system", "rule"}}),
+            "<user>HI<assistant>YO<user>RULE");
+  const std::string last_only = "{{ messages[-1].content }}";
+  expect_user_error(
+      [&] {
+        shown(last_only, {{"user", "one"}, {"assistant", "two"}, {"user", "three"}});
+      },
+      {"leaves out", "\"user\"", "--chat-template FILE"});
+  const std::string no_tools =
+      "{% for m in messages %}{% if m.role != 'tool' %}{{ m.content }}{% endif %}{% endfor %}";
+  expect_user_error(
+      [&] {
+        shown(no_tools, {{"user", "x"}, {.role = "tool", .content = "seven", .tool_call_id = "a"}});
+      },
+      {"leaves out", "\"tool\""});
+}
+
+TEST(ChatTemplate, ABudgetIsForAllOfAConversation) {
+  const auto bomb = [](const std::string& condition) {
+    return "{% for m in messages %}{{ m.content }}{% endfor %}{% if " + condition +
+           " %}{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}{% "
+           "endif %}";
+  };
+  const auto tokenizer = tokenizer_with(bomb("messages | length > 2"));
+  EXPECT_EQ(tokenizer->decode(tokenizer->render_chat({{"user", "x"}})), "x");
+  expect_user_error(
+      [&] {
+        tokenizer->render_chat({{"user", "x"}, {"assistant", "y"}, {"user", "z"}});
+      },
+      {"tokenizer_config.json", "takes longer than 1000 ms"});
+  expect_user_error(
+      [&] {
+        tokenizer_with(bomb("tools"))->render_chat({{"user", "x"}});
+      },
+      {"takes longer than 1000 ms"});
+}
+
 /// A user asks, two functions are called, the user goes on before anything else is said.
 std::vector<Message> two_calls() {
   return {{"user", "x"},
@@ -501,11 +587,6 @@ std::vector<Message> two_calls() {
           {.role = "tool", .content = "1", .tool_call_id = "a"},
           {.role = "tool", .content = "2", .tool_call_id = "b"},
           {"user", "y"}};
-}
-
-std::string shown(const std::string& source, const std::vector<Message>& messages) {
-  const auto tokenizer = tokenizer_with(source);
-  return tokenizer->decode(tokenizer->render_chat(messages, false, kTools), true);
 }
 
 TEST(ChatTemplate, WhereAMessageHasOneCallEachHasAMessage) {

