@@ -538,48 +538,6 @@ TEST(ChatTemplate, CallsAreWrittenAsTheTemplateTellsTheModelTo) {
       ToolFormat::kNone);
 }
 
-TEST(ChatTemplate, WhatIsSaidIsShownOrRefused) {
-  const std::string no_system =
-      "{% for m in messages %}{% if m.role in ['user', 'assistant'] %}<{{ m.role }}>{{ m.content | "
-      "upper }}{% endif %}{% endfor %}";
-  EXPECT_EQ(shown(no_system, {{"system", "rule"}, {"user", "hi"}}), "<user>RULE\n\nHI");
-  EXPECT_EQ(shown(no_system, {{"user", "hi"}, {"assistant", "yo"}, {"system", "rule"}}),
-            "<user>HI<assistant>YO<user>RULE");
-  const std::string last_only = "{{ messages[-1].content }}";
-  expect_user_error(
-      [&] {
-        shown(last_only, {{"user", "one"}, {"assistant", "two"}, {"user", "three"}});
-      },
-      {"leaves out", "\"user\"", "--chat-template FILE"});
-  const std::string no_tools =
-      "{% for m in messages %}{% if m.role != 'tool' %}{{ m.content }}{% endif %}{% endfor %}";
-  expect_user_error(
-      [&] {
-        shown(no_tools, {{"user", "x"}, {.role = "tool", .content = "seven", .tool_call_id = "a"}});
-      },
-      {"leaves out", "\"tool\""});
-}
-
-TEST(ChatTemplate, ABudgetIsForAllOfAConversation) {
-  const auto bomb = [](const std::string& condition) {
-    return "{% for m in messages %}{{ m.content }}{% endfor %}{% if " + condition +
-           " %}{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}{% "
-           "endif %}";
-  };
-  const auto tokenizer = tokenizer_with(bomb("messages | length > 2"));
-  EXPECT_EQ(tokenizer->decode(tokenizer->render_chat({{"user", "x"}})), "x");
-  expect_user_error(
-      [&] {
-        tokenizer->render_chat({{"user", "x"}, {"assistant", "y"}, {"user", "z"}});
-      },
-      {"tokenizer_config.json", "takes longer than 1000 ms"});
-  expect_user_error(
-      [&] {
-        tokenizer_with(bomb("tools"))->render_chat({{"user", "x"}});
-      },
-      {"takes longer than 1000 ms"});
-}
-
 /// A user asks, two functions are called, the user goes on before anything else is said.
 std::vector<Message> two_calls() {
   return {{"user", "x"},
