@@ -27,12 +27,14 @@ Json message_of(const std::string& role, const std::string& content) {
 TEST(MessageOrder, NeighboursAreMergedAndNothingIsLeftOut) {
   Json call = message_of("assistant", "");
   call["tool_calls"] = Json::array({1});
-  const Json given = Json::array({message_of("system", "a"), message_of("system", "b"), message_of("assistant", "c"),
-                                  message_of("user", "d"), message_of("user", "e"), call, message_of("system", "f"),
-                                  message_of("tool", "g"), message_of("tool", "h"), message_of("system", "i")});
+  const Json given = Json::array(
+      {message_of("system", "a"), message_of("system", "b"), message_of("assistant", "c"),
+       message_of("user", "d"), message_of("user", "e"), call, message_of("system", "f"),
+       message_of("tool", "g"), message_of("tool", "h"), message_of("system", "i")});
   EXPECT_EQ(in_order(given, MessageOrder::kAsGiven), given);
-  const Json rest = Json::array({message_of("assistant", "c"), message_of("user", "d\n\ne"), call,
-                                 message_of("tool", "g"), message_of("tool", "h"), message_of("user", "f\n\ni")});
+  const Json rest =
+      Json::array({message_of("assistant", "c"), message_of("user", "d\n\ne"), call,
+                   message_of("tool", "g"), message_of("tool", "h"), message_of("user", "f\n\ni")});
   Json merged = Json::array({message_of("system", "a\n\nb"), message_of("user", "")});
   Json without_system = Json::array({message_of("user", "a\n\nb")});
   for (const Json& one : rest) {
@@ -62,7 +64,8 @@ TEST(MessageOrder, WhatIsSaidIsShownOrRefused) {
       "{% for m in messages %}{% if m.role != 'tool' %}{{ m.content }}{% endif %}{% endfor %}";
   expect_user_error(
       [&] {
-        shown_in_order(no_tools, {{"user", "x"}, {.role = "tool", .content = "seven", .tool_call_id = "a"}});
+        shown_in_order(no_tools,
+                       {{"user", "x"}, {.role = "tool", .content = "seven", .tool_call_id = "a"}});
       },
       {"leaves out", "\"tool\""});
 }
