@@ -300,11 +300,12 @@ std::vector<ChatTemplate::Segment> ChatTemplate::render(const std::vector<Messag
   const bool is_opening =
       messages.size() == 1 && messages[0].role == "system" && !add_generation_prompt;
   jinja::Budget budget;
-  std::string text = is_opening
-                         ? run_opening(contents, shown, budget, more)
-                         : render_in_order(contents, source_.where, [&](const Json& ordered) {
-                             return run(ordered, add_generation_prompt, shown, budget, more);
-                           });
+  const auto run_ordered = [&](const Json& ordered) {
+    return run(ordered, add_generation_prompt, shown, budget, more);
+  };
+  std::string text = is_opening ? run_opening(contents, shown, budget, more)
+                                : render_in_order(contents, source_.where,
+                                                  /*must_show=*/add_generation_prompt, run_ordered);
   for (size_t i = 0; i < messages.size(); ++i) {
     if (keeps_ids(messages[i])) fit_ids(i, messages[i], text);
   }

@@ -50,14 +50,14 @@ class ChatTemplate {
   /// template, if the engine cannot run this one.
   ChatTemplate(Source source, const std::vector<AddedToken>& added);
 
-  /// The template gets the messages as they are. If it rejects their order, or leaves out what a
-  /// system, a user or a function says, it gets them in another (message_order.h); UserError if it
-  /// takes none. If the template gives nothing for a system message alone without the generation
-  /// prompt, the result is what precedes the first user message's content.
-  /// `tools` are shown as the template does it; their texts, too, may hold no control token. If the
-  /// template takes only one call per message, several become one message each; if roles must
-  /// alternate, an empty message separates a function's from the user's; if it shows tools but no
-  /// calls, calls are written into the content as it tells the model to.
+  /// The template gets the messages as they are. If it rejects their order, or, with the generation
+  /// prompt, leaves out what a system, a user or a function says, it gets them in another
+  /// (message_order.h); UserError if it takes none. If the template gives nothing for a system
+  /// message alone without the generation prompt, the result is what precedes the first user
+  /// message's content. `tools` are shown as the template does it; their texts, too, may hold no
+  /// control token. If the template takes only one call per message, several become one message
+  /// each; if roles must alternate, an empty message separates a function's from the user's; if it
+  /// shows tools but no calls, calls are written into the content as it tells the model to.
   /// `variables`: more of the template's, as a JSON object; empty: none. They replace none that the
   /// template always has, and their texts may hold no control token.
   std::vector<Segment> render(const std::vector<Message>& messages, bool add_generation_prompt,

@@ -130,7 +130,7 @@ std::optional<std::string> find_lost(const Json& messages, const std::string& te
 
 }  // namespace
 
-std::string render_in_order(const Json& messages, const std::string& where,
+std::string render_in_order(const Json& messages, const std::string& where, bool must_show,
                             const std::function<std::string(const Json&)>& run) {
   std::optional<UserError> refusal;
   Json last;
@@ -141,7 +141,7 @@ std::string render_in_order(const Json& messages, const std::string& where,
     last = ordered;
     try {
       std::string text = run(ordered);
-      const auto lost = find_lost(ordered, text, run);
+      const auto lost = must_show ? find_lost(ordered, text, run) : std::nullopt;
       if (!lost) return text;
       if (!refusal) {
         refusal.emplace(

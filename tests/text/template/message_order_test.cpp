@@ -17,7 +17,7 @@ std::unique_ptr<Tokenizer> tokenizer_for_order(const std::string& chat_template)
 
 std::string shown_in_order(const std::string& source, const std::vector<Message>& messages) {
   const auto tokenizer = tokenizer_for_order(source);
-  return tokenizer->decode(tokenizer->render_chat(messages, false), true);
+  return tokenizer->decode(tokenizer->render_chat(messages, true), true);
 }
 
 Json message_of(const std::string& role, const std::string& content) {
