@@ -172,7 +172,7 @@ Value slice_of(Runtime& runtime, const Value& holder, const Slice& slice) {
     const Int start = range.start + steps.start * range.step, by = range.step * steps.step;
     return {Kind::kRange, std::make_shared<Range>(start, start + by * steps.count, by)};
   }
-  if (!holder.is_sequence()) return missing(holder, "slice");
+  if (!holder.is_sequence()) fail_type("a slice", holder);
   const Steps steps = steps_of(slice, static_cast<int64_t>(holder.items().size()));
   runtime.budget.step(steps.count);
   std::vector<Value> items;

@@ -172,7 +172,7 @@ ExpressionPtr ExpressionParser::comparison() {
 ExpressionPtr ExpressionParser::sum() {
   ExpressionPtr left = concatenation();
   while (current().is_operator("+") || current().is_operator("-")) {
-    const Token sign = next();
+    const Token& sign = next();
     left = made_of_two(ExpressionType::kCalculate, std::move(left), concatenation(), sign.line,
                        sign.text == "+" ? Operator::kAdd : Operator::kSubtract);
   }
@@ -219,7 +219,7 @@ ExpressionPtr ExpressionParser::unary(bool has_filters) {
   const Nested nested(*this);
   ExpressionPtr result;
   if (current().is_operator("-") || current().is_operator("+")) {
-    const Token sign = next();
+    const Token& sign = next();
     result = made_of_two(sign.text == "-" ? ExpressionType::kNegative : ExpressionType::kPositive,
                          unary(false), nullptr, sign.line);
   } else {

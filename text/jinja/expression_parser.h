@@ -16,7 +16,7 @@ class ExpressionParser {
 
   const Token& current() const { return tokens_[at_]; }
   const Token& look() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
-  Token next() { return tokens_[at_ + 1 < tokens_.size() ? at_++ : at_]; }
+  const Token& next() { return tokens_[at_ + 1 < tokens_.size() ? at_++ : at_]; }
   bool skip_operator(std::string_view what);
   bool skip_name(std::string_view what);
   void expect_operator(std::string_view what);

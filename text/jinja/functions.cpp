@@ -65,7 +65,7 @@ Value filter(Runtime& runtime, std::string_view name, const Value& value,
 std::string soft_text(Runtime& runtime, const Value& value) { return printed(runtime, value); }
 
 Value attribute_at(Runtime& runtime, const Value& item, const Value& path, const Value& otherwise) {
-  const auto found_or = [&](Value found) {
+  const auto found_or = [&](const Value& found) {
     return found.is_undefined() && is_given(otherwise) && !otherwise.is_none() ? otherwise : found;
   };
   if (!path.is_text()) {

@@ -133,9 +133,9 @@ Value least_or_most(Runtime& runtime, V value, A arguments, bool is_least) {
   const std::vector<Keyed> items = keyed(runtime, value, given[1], is_true(runtime, given[0]));
   if (items.empty()) return Value::undefined("min or max of nothing");
   const Keyed* best = &items.front();
-  for (const Keyed& item : items) {
-    const int order = compare(runtime, item.first, best->first);
-    if (is_least ? order < 0 : order > 0) best = &item;
+  for (size_t i = 1; i < items.size(); ++i) {
+    const int order = compare(runtime, items[i].first, best->first);
+    if (is_least ? order < 0 : order > 0) best = &items[i];
   }
   return best->second;
 }

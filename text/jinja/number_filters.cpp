@@ -149,7 +149,8 @@ Value to_round(Runtime& runtime, V value, A arguments) {
 
 Value file_size(Runtime& runtime, V value, A arguments) {
   const std::vector<Value> given = bound("filesizeformat", arguments, {"binary"});
-  const Value number = to_float(runtime, value, {});
+  const Value number = to_float(runtime, value, {.positional = {Value::none()}});
+  if (number.is_none()) throw Failure("filesizeformat needs a number");
   const bool is_binary = is_true(runtime, given[0]);
   const double base = is_binary ? 1024 : 1000, bytes = number.number();
   if (bytes == 1) return runtime.text("1 Byte");

@@ -29,7 +29,7 @@ class Parser {
     const ExpressionParser::Nested nested(in_);
     Body body;
     while (in_.current().type != Token::Type::kEnd) {
-      const Token token = in_.next();
+      const Token& token = in_.next();
       if (token.type == Token::Type::kData) {
         body.push_back({.type = StatementType::kData, .line = token.line, .text = token.text});
       } else if (token.type == Token::Type::kVariableBegin) {
@@ -71,7 +71,7 @@ class Parser {
   }
 
   Statement statement() {
-    const Token token = in_.current();
+    const Token& token = in_.current();
     const std::string tag = in_.name("the name of a tag");
     Statement result{.type = StatementType::kScope, .line = token.line};
     if (tag == "if") {

@@ -24,9 +24,10 @@ class PercentFormat {
       rest_.remove_prefix(at);
       if (!rest_.empty()) read_one();
     }
-    const bool are_all_used = arguments_.is(Kind::kTuple)
-                                  ? used_ == arguments_.items().size()
-                                  : used_ == 1 || arguments_.is(Kind::kDict) || is_by_name_;
+    const bool may_be_unused = arguments_.is(Kind::kDict) || arguments_.is(Kind::kList) ||
+                               arguments_.is(Kind::kRange) || arguments_.is_undefined();
+    const bool are_all_used = arguments_.is(Kind::kTuple) ? used_ == arguments_.items().size()
+                                                          : used_ == 1 || may_be_unused;
     if (!are_all_used) throw Failure("%: not all values are used by the format");
     return std::move(result_);
   }
@@ -71,7 +72,6 @@ class PercentFormat {
       const Value* found = arguments_.dict().find(rest_.substr(1, end - 1));
       if (found == nullptr) throw Failure(fmt::format("%: no \"{}\"", rest_.substr(1, end - 1)));
       named = *found;
-      is_by_name_ = true;
       rest_.remove_prefix(end + 1);
     }
     FormatSpec spec{.align = '>'};
@@ -161,7 +161,6 @@ class PercentFormat {
   const Value& arguments_;
   std::string result_;
   size_t used_ = 0;
-  bool is_by_name_ = false;
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace predgen::jinja {
 ExpressionPtr ExpressionParser::primary(bool may_be_attribute) {
-  const Token token = current();
+  const Token& token = current();
   if (token.type == Token::Type::kName) {
     if (may_be_attribute && look().is_operator(".")) {
       auto result = made(ExpressionType::kAttributeOfNamespace, token.line);
@@ -38,7 +38,7 @@ ExpressionPtr ExpressionParser::primary(bool may_be_attribute) {
 }
 
 ExpressionPtr ExpressionParser::named() {
-  const Token token = next();
+  const Token& token = next();
   const std::string_view text = token.text;
   if (text == "true" || text == "True" || text == "false" || text == "False" || text == "none" ||
       text == "None") {
@@ -117,7 +117,7 @@ ExpressionPtr ExpressionParser::filters_and_tests(ExpressionPtr inner) {
 
 ExpressionPtr ExpressionParser::subscript(ExpressionPtr inner) {
   const Nested nested(*this);
-  const Token token = next();
+  const Token& token = next();
   if (token.text == ".") {
     if (current().type == Token::Type::kInteger) {
       auto index = made(ExpressionType::kConstant, current().line);

@@ -106,9 +106,9 @@ Value truncated(Runtime& runtime, const Value& value, A arguments) {
   const Value end = is_given(given[2]) ? given[2] : runtime.text("...");
   const auto end_length = static_cast<int64_t>(length_of(runtime, end));
   if (length < end_length || leeway < 0) throw Failure("truncate: the length is too short");
+  if (static_cast<int64_t>(length_of(runtime, value)) <= length + leeway) return value;
   if (!value.is_text()) fail_type("truncate", value);
   const Text& text = value.text_object();
-  if (static_cast<int64_t>(text.num_characters) <= length + leeway) return value;
   const std::string_view cut = std::string_view(text.text).substr(
       0, byte_of(text, static_cast<size_t>(length - end_length)));
   const std::string_view kept =
