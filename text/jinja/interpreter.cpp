@@ -80,8 +80,7 @@ Interpreter::Flow Interpreter::execute(const Statement& statement, const ScopePt
     case StatementType::kIf:
       return execute_if(statement, scope);
     case StatementType::kFor:
-      execute_for(statement, scope);
-      break;
+      return execute_for(statement, scope);
     case StatementType::kSet:
       assign(*statement.expressions[0], scope, evaluate(*statement.expressions[1], scope));
       break;

@@ -40,8 +40,8 @@ class Interpreter {
   void execute_macro(const Statement& statement, const ScopePtr& scope);
   void execute_call(const Statement& statement, const ScopePtr& scope);
   Flow execute_with(const Statement& statement, const ScopePtr& scope);
-  void execute_for(const Statement& statement, const ScopePtr& scope);
-  void loop_over(const Statement& statement, const ScopePtr& scope, const Value& items, int depth);
+  Flow execute_for(const Statement& statement, const ScopePtr& scope);
+  Flow loop_over(const Statement& statement, const ScopePtr& scope, const Value& items, int depth);
   std::vector<Value> filtered(const Statement& statement, const ScopePtr& scope,
                               const Value& items);
   std::string captured_loop(const Statement& statement, const ScopePtr& scope, const Value& items,

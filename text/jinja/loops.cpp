@@ -65,8 +65,8 @@ std::optional<Value> attribute_of_pass(Runtime& runtime, const Pass& pass, std::
 
 }  // namespace
 
-void Interpreter::execute_for(const Statement& statement, const ScopePtr& scope) {
-  loop_over(statement, scope, evaluate(*statement.expressions[1], scope), 1);
+Interpreter::Flow Interpreter::execute_for(const Statement& statement, const ScopePtr& scope) {
+  return loop_over(statement, scope, evaluate(*statement.expressions[1], scope), 1);
 }
 
 /// The items that the loop's own condition keeps.
@@ -85,18 +85,16 @@ std::vector<Value> Interpreter::filtered(const Statement& statement, const Scope
   return kept;
 }
 
-void Interpreter::loop_over(const Statement& statement, const ScopePtr& scope, const Value& items,
-                            int depth) {
+/// What the branch for an empty loop does to the loops around it.
+Interpreter::Flow Interpreter::loop_over(const Statement& statement, const ScopePtr& scope,
+                                         const Value& items, int depth) {
   const Budget::Nested nested(runtime_.budget);
   const auto kept = std::make_shared<const std::vector<Value>>(filtered(statement, scope, items));
   const Budget::Held held(runtime_.budget, kept->size() * sizeof(Value));
-  if (kept->empty()) {
-    execute(statement.bodies[1], std::make_shared<Scope>(scope));
-    return;
-  }
   Pass pass{.items = kept,
             .depth = depth,
             .last_seen = std::make_shared<std::optional<std::vector<Value>>>()};
+  bool has_ended = false;  // any pass
   for (; pass.index < kept->size(); ++pass.index) {
     runtime_.budget.step();
     const auto inner = std::make_shared<Scope>(scope);
@@ -114,8 +112,13 @@ void Interpreter::loop_over(const Statement& statement, const ScopePtr& scope, c
     }
     inner->set(runtime_.budget, "loop", std::move(loop));
     assign(*statement.expressions[0], inner, (*kept)[pass.index]);
-    if (execute(statement.bodies[0], inner) == Flow::kBreak) break;
+    const Flow flow = execute(statement.bodies[0], inner);
+    has_ended = has_ended || flow == Flow::kNext;
+    if (flow == Flow::kBreak) break;
   }
+  // So also if every pass was left early, as in Jinja2.
+  if (has_ended) return Flow::kNext;
+  return execute(statement.bodies[1], std::make_shared<Scope>(scope));
 }
 
 std::string Interpreter::captured_loop(const Statement& statement, const ScopePtr& scope,

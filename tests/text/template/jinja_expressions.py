@@ -55,6 +55,8 @@ TEMPLATES = [
     "{% for i in 1, 2, 3 %}{{ i }}{% endfor %}", "{% for x in numbers[:2] + [9] %}{{ x }}{% endfor %}", "{% for i in numbers %}{{ i }}{% if not loop.last %}, {% endif %}{% endfor %}", "{% for m in messages %}{% set c = m.content %}{{ m.role }}:{{ c[:3] }} {% endfor %}",
     "{% for i in (yes and numbers) %}{{ i }}{% endfor %}", "{% for in x %}{% endfor %}", "{% for i in numbers %}{{ i }}", "{% for i in range(3) %}{%- if loop.first %}a{%- endif %}{{ i }}\n{% endfor %}",
     "{% set ns = namespace(found=false) %}{% for m in messages[::-1] %}{% if not ns.found and m.role == 'user' %}{% set ns.found = true %}{{ loop.index0 }}{% endif %}{% endfor %}{{ ns.found }}", "{% set it = items | map('upper') %}{{ it | list }}{{ it | list }}",
+    "{% for i in numbers %}{{ i }}{% continue %}{% else %}e{% endfor %}", "{% for i in numbers %}{{ i }}{% break %}{% else %}e{% endfor %}", "{% for i in numbers %}{% if i == 2 %}{% break %}{% endif %}{% else %}e{% endfor %}",
+    "{% for j in [1, 2] %}{% for i in [] %}{% else %}e{% break %}{% endfor %}{{ j }}{% endfor %}",
     # macros
     "{% macro m(a, b=2, c='x') %}{{ a }}{{ b }}{{ c }};{% endmacro %}{{ m(1) }}{{ m(1, 3) }}{{ m(1, c='y') }}{{ m(a=5, c=6) }}", "{% macro m(a, b) %}[{{ a }}{{ b }}{{ b is defined }}]{% endmacro %}{{ m(1) }}", "{% macro m(a, b=a) %}{{ b }}{% endmacro %}{{ m(3) }}",
     "{% macro m() %}{{ varargs }}{{ kwargs }}{% endmacro %}{{ m(1, 2, x=3) }}", "{% macro m() %}{% endmacro %}{{ m(1) }}", "{% macro m() %}{% endmacro %}{{ m(x=1) }}", "{% macro m(a) %}{% endmacro %}{{ m(1, a=2) }}", "{% macro m(a=1, b) %}{% endmacro %}",
