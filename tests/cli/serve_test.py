@@ -285,8 +285,9 @@ def main(scratch):
     long_texts = {prompt: long_text(prompt) for prompt in LONG_PROMPTS}
     with server(f"api_keys_sha256=[{hashlib.sha256(KEY.encode()).hexdigest()}]") as process:
         check(health(process) == (200, b'{"status":"ok","version":"%s"}' % run("--version").stdout.strip().encode()), "is well")
-        told = [process.stdout.readline() for _ in range(4)]
-        check(all(part in line for part, line in zip((f"{process.url}/\n", f"{process.url}/v1", "ws://127.0.0.1", "Ctrl-C"), told)),
+        parts = (f"{process.url}/\n", f"{process.url}/v1", "ws://127.0.0.1", "hears       nothing", "speaks      nothing", "Ctrl-C")
+        told = [process.stdout.readline() for _ in parts]
+        check(all(part in line for part, line in zip(parts, told)),
               f"what is there: {told}")
         check_answers(process, texts)
         check_probabilities(process)
