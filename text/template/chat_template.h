@@ -51,7 +51,7 @@ class ChatTemplate {
   ChatTemplate(Source source, const std::vector<AddedToken>& added);
 
   /// The template gets the messages as they are. If it rejects their order, or, with the generation
-  /// prompt, leaves out what a system, a user or a function says, it gets them in another
+  /// prompt, leaves out what a system or a function says, it gets them in another
   /// (message_order.h); UserError if it takes none. If the template gives nothing for a system
   /// message alone without the generation prompt, the result is what precedes the first user
   /// message's content. `tools` are shown as the template does it; their texts, too, may hold no

@@ -1,5 +1,6 @@
 #include "text/template/message_order.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -91,41 +92,49 @@ namespace {
 /// Stands for the content of message `index`; never occurs in UTF-8.
 std::string content_mark(size_t index) { return fmt::format("\xFE{}\xFE", index); }
 
-/// The places of the messages whose contents `text` does not have word for word.
-std::vector<size_t> not_shown(const Json& messages, const std::string& text) {
-  std::vector<size_t> result;
-  size_t from = 0;  // they mostly come in order
-  for (size_t i = 0; i < messages.size(); ++i) {
-    const std::string role = role_of(messages[i]);
-    // Of a single message, a template may show what it likes.
-    if (role == "assistant" || (role == "user" && messages.size() == 1)) continue;
-    std::string content = content_of(messages[i]);
-    content.erase(0, content.find_first_not_of(kContentBlank));
-    if (content.empty()) continue;
-    content.erase(content.find_last_not_of(kContentBlank) + 1);
-    size_t at = text.find(content, from);
-    if (at == std::string::npos) at = text.find(content);
-    if (at == std::string::npos) {
-      result.push_back(i);
-    } else {
-      from = at;
-    }
-  }
-  return result;
+/// Whether `text` has a content word for word, without white space at its ends.
+bool shows(const std::string& text, std::string content, size_t& from) {
+  content.erase(0, content.find_first_not_of(kContentBlank));
+  if (content.empty()) return true;
+  content.erase(content.find_last_not_of(kContentBlank) + 1);
+  size_t at = text.find(content, from);  // they mostly come in order
+  if (at == std::string::npos) at = text.find(content);
+  if (at != std::string::npos) from = at;
+  return at != std::string::npos;
 }
 
-/// The role of a message that `text`, which `run` made of `messages`, does not show in any form.
+/// The role of a system's or function's message that `text`, which `run` made of `messages`, does
+/// not show in any form, though it shows what users say.
 std::optional<std::string> find_lost(const Json& messages, const std::string& text,
                                      const std::function<std::string(const Json&)>& run) {
-  const std::vector<size_t> missing = not_shown(messages, text);
+  std::vector<size_t> missing, of_users;
+  size_t from = 0;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const std::string role = role_of(messages[i]);
+    if (role == "user") {
+      of_users.push_back(i);
+    } else if (role != "assistant" && !shows(text, content_of(messages[i]), from)) {
+      missing.push_back(i);
+    }
+  }
   if (missing.empty()) return std::nullopt;
   Json marked = messages;
-  for (const size_t i : missing) marked[i]["content"] = content_mark(i);
-  const std::string shown = run(marked);
-  for (const size_t i : missing) {
-    if (shown.find(content_mark(i)) == std::string::npos) return role_of(messages[i]);
+  for (const auto* places : {&missing, &of_users}) {
+    for (const size_t i : *places) marked[i]["content"] = content_mark(i);
   }
-  return std::nullopt;
+  std::string shown;
+  try {
+    shown = run(marked);
+  } catch (const TemplateRaised&) {
+    return std::nullopt;  // it looks into contents
+  }
+  const auto has_mark = [&](size_t i) { return shown.find(content_mark(i)) != std::string::npos; };
+  if (!of_users.empty() && std::none_of(of_users.begin(), of_users.end(), has_mark)) {
+    return std::nullopt;  // a template that has no use for contents
+  }
+  const auto lost = std::find_if_not(missing.begin(), missing.end(), has_mark);
+  if (lost == missing.end()) return std::nullopt;
+  return role_of(messages[*lost]);
 }
 
 }  // namespace

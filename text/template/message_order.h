@@ -18,7 +18,7 @@ enum class MessageOrder { kAsGiven, kMerged, kWithoutSystem };
 Json in_order(const Json& messages, MessageOrder order);
 
 /// What `run` makes of the messages in the first order that the template takes. If it `must_show`
-/// them, also one in which it shows what systems, users and functions say. UserError that begins
+/// them, also one in which it shows what systems and functions say. UserError that begins
 /// with `where`, or the template's own refusal of the messages as they are.
 std::string render_in_order(const Json& messages, const std::string& where, bool must_show,
                             const std::function<std::string(const Json&)>& run);

@@ -54,12 +54,8 @@ TEST(MessageOrder, WhatIsSaidIsShownOrRefused) {
   EXPECT_EQ(shown_in_order(no_system, {{"system", "rule"}, {"user", "hi"}}), "<user>RULE\n\nHI");
   EXPECT_EQ(shown_in_order(no_system, {{"user", "hi"}, {"assistant", "yo"}, {"system", "rule"}}),
             "<user>HI<assistant>YO<user>RULE");
-  const std::string last_only = "{{ messages[-1].content }}";
-  expect_user_error(
-      [&] {
-        shown_in_order(last_only, {{"user", "one"}, {"assistant", "two"}, {"user", "three"}});
-      },
-      {"leaves out", "\"user\"", "--chat-template FILE"});
+  const std::string no_contents = "{{ 7 // 2 }}";  // left out by intention
+  EXPECT_EQ(shown_in_order(no_contents, {{"system", "rule"}, {"user", "hi"}}), "3");
   const std::string no_tools =
       "{% for m in messages %}{% if m.role != 'tool' %}{{ m.content }}{% endif %}{% endfor %}";
   expect_user_error(
