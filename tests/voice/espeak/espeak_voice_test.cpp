@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "tests/fakes/espeak_test.h"
 #include "tests/fakes/expect_user_error.h"
 
 namespace predgen {
