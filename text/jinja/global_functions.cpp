@@ -85,7 +85,7 @@ Value make_cycler(Runtime& runtime, const Arguments& arguments) {
                        if (name != "next") return std::nullopt;
                        return inner.function("cycler.next",
                                              [at, items](Runtime&, const Arguments&) {
-                                               const Value current = (*items)[*at];
+                                               Value current = (*items)[*at];
                                                *at = (*at + 1) % items->size();
                                                return current;
                                              });

@@ -178,7 +178,7 @@ Value reversed(Runtime& runtime, V value, A arguments) {
 
 Value first_or_last(Runtime& runtime, V value, A arguments, bool is_first) {
   bound(is_first ? "first" : "last", arguments, {});
-  const Value nothing = Value::undefined("the first or last item of nothing");
+  Value nothing = Value::undefined("the first or last item of nothing");
   if (is_first && value.is(Kind::kIterator)) {
     return value.iterator().next(runtime).value_or(nothing);
   }

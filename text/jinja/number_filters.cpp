@@ -84,7 +84,7 @@ std::optional<Value> truncated_float(double number) {
 Value to_int(Runtime&, V value, A arguments) {
   const std::vector<Value> given = bound("int", arguments, {"default", "base"});
   const int64_t base = is_given(given[1]) ? whole_number(given[1], "int") : 10;
-  const Value otherwise = is_given(given[0]) ? given[0] : Value::integer(0);
+  Value otherwise = is_given(given[0]) ? given[0] : Value::integer(0);
   if (value.is_undefined()) fail_undefined(value);
   if (value.is_whole()) return Value::integer(value.whole());
   if (value.is(Kind::kFloat)) return truncated_float(value.number()).value_or(otherwise);

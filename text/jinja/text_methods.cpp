@@ -60,7 +60,10 @@ Value count_of(Runtime& runtime, V self, A arguments) {
   const std::string& sub = text_argument("count", given[0]);
   const Part part = part_of(runtime, self.text_object(), given[1], given[2]);
   if (!part.is_valid) return Value::integer(0);
-  if (sub.empty()) return Value::integer(static_cast<Int>(count_characters(part.text) + 1));
+  if (sub.empty()) {
+    const size_t places = count_characters(part.text) + 1;
+    return Value::integer(static_cast<Int>(places));
+  }
   Int count = 0;
   for (size_t at = find_text(part.text, sub, 0); at != std::string_view::npos;
        at = find_text(part.text, sub, at + sub.size())) {

@@ -50,9 +50,7 @@ std::string json_quoted(std::string_view text, bool is_ascii) {
     if (named != std::string_view::npos) {
       result += '\\';
       result += kNames[named];
-    } else if (code < 0x20) {
-      result += fmt::format("\\u{:04x}", static_cast<uint32_t>(code));
-    } else if (code < 0x80 || code == kHidden || !is_ascii) {
+    } else if (code >= 0x20 && (code < 0x80 || code == kHidden || !is_ascii)) {
       result += text.substr(begin, at - begin);
     } else if (code <= 0xFFFF) {
       result += fmt::format("\\u{:04x}", static_cast<uint32_t>(code));
@@ -72,7 +70,7 @@ std::string printed_float(double number, bool is_json) {
   std::array<char, 64> buffer{};
   char* const end = buffer.data() + buffer.size();
   const auto written = std::to_chars(buffer.data(), end, number, std::chars_format::scientific);
-  const std::string whole(buffer.data(), written.ptr);
+  std::string whole(buffer.data(), written.ptr);
   const int exponent = std::atoi(whole.c_str() + whole.find('e') + 1);
   if (exponent < -4 || exponent >= 16) return whole;  // both write an exponent of two digits
   const auto fixed = std::to_chars(buffer.data(), end, number, std::chars_format::fixed);

@@ -85,7 +85,7 @@ List::List(Budget& budget, std::vector<Value> values)
   for (const Value& item : items) depth = deeper(depth, item);
 }
 
-Dict::Dict(Runtime& runtime, std::vector<std::pair<Value, Value>> pairs) {
+Dict::Dict(Runtime& runtime, std::vector<std::pair<Value, Value>>&& pairs) {
   items.reserve(pairs.size());
   held.attach(runtime.budget, sizeof(Dict) + pairs.size() * (2 * sizeof(Value) + 32));
   for (auto& [key, value] : pairs) {

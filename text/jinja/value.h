@@ -137,7 +137,7 @@ struct Dict : Object {
   Budget::Held held;
 
   /// The last of several equal keys counts, at the place of the first.
-  Dict(Runtime& runtime, std::vector<std::pair<Value, Value>> pairs);
+  Dict(Runtime& runtime, std::vector<std::pair<Value, Value>>&& pairs);
   const Value* find(Runtime& runtime, const Value& key) const;
   const Value* find(std::string_view key) const;
 

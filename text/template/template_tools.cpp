@@ -216,7 +216,7 @@ std::vector<Message> with_single_calls(const std::vector<Message>& messages) {
 }  // namespace
 
 std::vector<Message> arranged(const std::vector<Message>& messages, const CallOrder& order) {
-  const std::vector<Message> all = order.is_one_a_message ? with_single_calls(messages) : messages;
+  std::vector<Message> all = order.is_one_a_message ? with_single_calls(messages) : messages;
   if (!order.between) return all;
   std::vector<Message> result;
   for (const Message& message : all) {
