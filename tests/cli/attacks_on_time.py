@@ -122,7 +122,7 @@ def names_of_a_megabyte():
     """Nothing is looked for that long, nor said again."""
     name = SECRET * 170_000
     with attacked() as at:
-        requests = [chat("x", **{name: 1}), chat("x", tools=[{"type": name}]),
+        requests = [chat("x", reasoning_effort=name), chat("x", tools=[{"type": name}]),
                     {**chat("x"), "messages": [{"role": name, "content": "x"}]}]
         part = name[:240_000]
         events = [event(part), event("response.create", **{part: 1}), event("session.update", session={part: 1})]
