@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/stop.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/manual_clock.h"
@@ -40,9 +42,9 @@ TEST(DeviceSound, WhatIsNotReadInTimeIsSilenceOfTheSameLength) {
   device.push(20, 4);
   const std::vector<float> last = device.read(20);
   heard.insert(heard.end(), last.begin(), last.end());
-  std::vector<float> expected(1000, 1);
-  expected.resize(1400, 0);
-  expected.resize(1420, 4);
+  std::vector<float> expected(1420, 1);
+  std::fill(expected.begin() + 1000, expected.begin() + 1400, 0);
+  std::fill(expected.begin() + 1400, expected.end(), 4);
   EXPECT_EQ(heard, expected);
   EXPECT_EQ(device.sound.num_lost(), 400);
 }
