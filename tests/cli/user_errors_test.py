@@ -4,7 +4,7 @@ The commands are those of `predgen --help`: one without cases fails. A case is t
 name, after bars. A word with @ stands for each of several wrong things (wrong_files.py), which add what to name.
 Exit code 2, nothing on stdout, no file left, whatever is wrong.
 
-usage: user_errors_test.py [--all] [COMMAND..]     (--all: every case; otherwise one of four, and each command's first)
+usage: user_errors_test.py [--all] [COMMAND..]     (--all: every case; otherwise one of eight, and each command's first)
 """
 import itertools
 import re
@@ -73,7 +73,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = WrongFiles(Path(name).resolve())
         wanted = [command for command in sys.argv[1:] if command != "--all"] or list(CASES)
-        step = 1 if "--all" in sys.argv else 4
+        step = 1 if "--all" in sys.argv else 8
         cases = list(itertools.chain.from_iterable(
             itertools.islice(cases_of(command, folder), 0, None, step) for command in wanted))
         for case in cases:

@@ -1,7 +1,11 @@
 """One layer of each model, or one of each kind, at its real widths against `transformers`, so that no size is wrong.
-Only the vocabulary is smaller: it is as large as the disk of a test may be."""
+Only the vocabulary is smaller: it is as large as the disk of a test may be.
+
+usage: full_size_parity.py sample|whole     (sample: the smaller ones)
+"""
 
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -11,6 +15,7 @@ from reference_models import (TOLERANCE, check, load_reference, make_config, pre
 from transformers import AutoModelForCausalLM
 
 LENGTH = 48
+SAMPLE = ["Gemma-3-1B", "Llama-3.2-1B", "Qwen3-4B"]
 SHAPES = {
     "Qwen2.5-7B": ("qwen2", dict(hidden_size=3584, intermediate_size=18944, num_attention_heads=28,
                                  num_key_value_heads=4, rope_theta=1e6)),
@@ -38,7 +43,8 @@ SHAPES = {
 
 
 def main():
-    for name, (family, sizes) in SHAPES.items():
+    for name in SAMPLE if sys.argv[1] == "sample" else SHAPES:
+        family, sizes = SHAPES[name]
         config = make_config(family, **dict(dict(num_hidden_layers=1, vocab_size=1000,
                                                  tie_word_embeddings=False,
                                                  max_position_embeddings=4096), **sizes))
