@@ -1,5 +1,6 @@
 #include "cli/terminal/raw_terminal.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -27,7 +28,7 @@ TEST(RawTerminal, HandsOverEveryKeyAndPutsTheTerminalBack) {
     EXPECT_TRUE(terminal.write("shown"));
   }
   EXPECT_TRUE(pseudo.is_as_before());
-  EXPECT_EQ(pseudo.read_until(kAsBefore), std::string("\033[?2004hshown") + kAsBefore);
+  EXPECT_EQ(pseudo.read_until(kAsBefore), fmt::format("\033[?2004hshown{}", kAsBefore));
 }
 
 TEST(RawTerminal, NeedsTwoTerminals) {
