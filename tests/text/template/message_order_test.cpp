@@ -5,6 +5,7 @@
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/tokenizer_folder.h"
 #include "text/tokenize/tokenizer_files.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 namespace {
