@@ -165,7 +165,7 @@ TEST(Completer, PenaltiesAndBiasesAreExactHoweverTheAnswerIsDecoded) {
     for (const std::string& predicted : {text, plain}) {
       CountingApi api;
       const std::string guess =
-          R"(,"prediction":{"type":"content","content":")" + predicted + "\"}";
+          R"(,"prediction":{"type":"content","content":)" + Json(predicted).dump() + "}";
       EXPECT_EQ(content_of(api.chat("hello", settings + guess)), text) << settings;
     }
     ServeConfig jacobi;
