@@ -90,6 +90,22 @@ async def check_sound(process):
     await model.aclose()
 
 
+async def check_voice_and_ears(process):
+    """The plugins for speech alone, whose requests are those of OpenAI's own models."""
+    with wave.open(str(QUESTION)) as question:
+        rate, samples = question.getframerate(), question.readframes(question.getnframes())
+    ears = openai.STT(base_url=process.url + "/v1", api_key=KEY)
+    event = await ears.recognize(rtc.AudioFrame(samples, rate, 1, len(samples) // 2))
+    heard = event.alternatives[0].text
+    check("capital of france" in heard.lower(), f"a recording is heard: {heard}")
+    voice = openai.TTS(base_url=process.url + "/v1", api_key=KEY)
+    num_samples = 0
+    async with voice.synthesize("Good evening.") as stream:
+        async for spoken in stream:
+            num_samples += spoken.frame.samples_per_channel
+    check(num_samples > 12000, f"a text is spoken: {num_samples}")
+
+
 def run(check_one, process):
     asyncio.run(asyncio.wait_for(check_one(process), PATIENCE))
     print(check_one.__name__, "ok")
@@ -106,6 +122,7 @@ def main():
         return
     with server(key, "realtime.recogniser=base", "--tts", "espeak") as process:
         run(check_sound, process)
+        run(check_voice_and_ears, process)
 
 
 main()
