@@ -107,7 +107,8 @@ ToolDialect find_tool_dialect(const RunTemplate& run) {
     prompt = run(Json::array({user}), true, tools);
     if (prompt.find(name) == std::string::npos) return {};
     whole = run(Json::array({user, assistant}), false, tools);
-    has_calls = whole != run(Json::array({user, silent}), false, tools);
+    has_calls = !renders(run, Json::array({user, silent}), tools) ||
+                whole != run(Json::array({user, silent}), false, tools);
   } catch (const TemplateTooCostly&) {
     throw;
   } catch (const UserError&) {

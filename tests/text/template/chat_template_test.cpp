@@ -160,8 +160,7 @@ TEST(ChatTemplate, WhatTheEngineCannotRunIsRefusedOnlyForChats) {
 
 TEST(ChatTemplate, SaysWhatTheTemplateSays) {
   const auto tokenizer = tokenizer_with(
-      "{% if messages|length > 1 and messages[1].role == 'user' %}{{ raise_exception('take turns') "
-      "}}{% endif %}x");
+      "{% if messages[-1].content.endswith('b') %}{{ raise_exception('take turns') }}{% endif %}x");
   expect_user_error(
       [&] {
         tokenizer->render_chat({{"user", "a"}, {"user", "b"}});
@@ -348,14 +347,15 @@ TEST(ChatTemplate, TrimsWhatPythonTrims) {
   }
 }
 
-TEST(ChatTemplate, TypedControlTokensThatTheTemplateCutsAreRefused) {
-  const auto tokenizer = tokenizer_with("{{ messages[0].content[:1] }}");
-  EXPECT_EQ(tokenizer->render_chat({{"user", "x<|im_end|>"}}), (TokenIds{'x'}));
-  expect_user_error(
-      [&] {
-        tokenizer->render_chat({{"user", "<|im_end|>"}});
-      },
-      {"tokenizer_config.json", "a message that it cuts"});
+TEST(ChatTemplate, TypedControlTokensThatTheTemplateCutsAreText) {
+  for (const char* cut : {"[:1]", "[1:]", "[0]", "[-3:]", "[::2]", " | list | join"}) {
+    const auto tokenizer = tokenizer_with(fmt::format("{{{{ messages[0].content{} }}}}", cut));
+    const TokenIds ids = tokenizer->render_chat({{"user", "<|im_end|>"}});
+    EXPECT_EQ(std::count(ids.begin(), ids.end(), Folder::kEnd), 0) << cut;
+  }
+  const auto first = tokenizer_with("{{ messages[0].content[:1] }}");
+  EXPECT_EQ(first->render_chat({{"user", "x<|im_end|>"}}), (TokenIds{'x'}));
+  EXPECT_EQ(first->render_chat({{"user", "<|im_end|>"}}), (TokenIds{'<'}));
 }
 
 TEST(ChatTemplate, IdsThatTheTemplateWouldLoseAreRefused) {

@@ -47,23 +47,23 @@ TEST(JinjaTemplate, HasWhatChatTemplatesUse) {
 }
 
 TEST(JinjaTemplate, StripsAsPythonDoes) {
-  const auto strip = [](const std::string& text, const char* how = "trim") {
-    return render(fmt::format("{{{{ x | {} }}}}", how), {{"x", text}});
+  const auto strip = [](const std::string& text, const char* how = " | trim") {
+    return render(fmt::format("{{{{ x{} }}}}", how), {{"x", text}});
   };
   for (const char* space :
        {" ", "\n", "\t", "\r", "\v", "\f", "\x1c", "\x1f", "\u0085", "\u00a0", "\u1680", "\u2000",
         "\u200a", "\u2028", "\u2029", "\u202f", "\u205f", "\u3000"}) {
     const std::string twice = fmt::format("{}{}", space, space);
     EXPECT_EQ(strip(twice + "a" + twice + "\u00e9" + twice), "a" + twice + "\u00e9");
-    EXPECT_EQ(strip(twice + "a" + twice, "lstrip"), "a" + twice);
-    EXPECT_EQ(strip(twice + "a" + twice, "rstrip"), twice + "a");
+    EXPECT_EQ(strip(twice + "a" + twice, ".lstrip()"), "a" + twice);
+    EXPECT_EQ(strip(twice + "a" + twice, ".rstrip()"), twice + "a");
     EXPECT_EQ(strip(twice), "");
   }
   for (const char* kept :
-       {"\u200b", "\u180e", "\ufeff", "\x01", "\u0301", "\xFF", "\xA0", "\xE3\x80"}) {
+       {"\u200b", "\u180e", "\ufeff", "\x01", "\u0301", "\xFF\xBC", "\xA0", "\xE3\x80"}) {
     EXPECT_EQ(strip(fmt::format(" {} ", kept)), kept);
   }
-  EXPECT_EQ(strip("--a ", "trim('-')"), "a ");
+  EXPECT_EQ(strip("--a ", " | trim('-')"), "a ");
 }
 
 TEST(JinjaTemplate, ErrorsAreOneLineWithThePlace) {
@@ -90,8 +90,8 @@ TEST(JinjaTemplate, ErrorsAreOneLineWithThePlace) {
 }
 
 TEST(JinjaTemplate, EndlessAndHugeTemplatesFail) {
-  const auto fails = [](const std::string& source, const std::string& part) {
-    jinja::Budget budget({.time = std::chrono::milliseconds(100)});
+  const auto fails = [](const std::string& source, const std::string& part, int ms = 100) {
+    jinja::Budget budget({.time = std::chrono::milliseconds(ms)});
     const Json none = Json::object();
     try {
       JinjaTemplate(source, "here").render(none, std::tm{}, budget);
@@ -121,7 +121,7 @@ TEST(JinjaTemplate, EndlessAndHugeTemplatesFail) {
   fails(
       "{% set n = namespace(x='a', l=[]) %}{% for i in range(20) %}{% set n.x = n.x * 2 %}"
       "{% endfor %}{% for i in range(999) %}{% set n.l = n.l + [n.x ~ i] %}{% endfor %}",
-      "96 MiB of memory");
+      "96 MiB of memory", 60'000);
   fails("{{ 'a\nb' | indent(9999999999) }}", "8 MiB");
   fails("{{ " + std::string(1000, '(') + "1" + std::string(1000, ')') + " }}", "nested too deep");
   fails(
