@@ -290,9 +290,9 @@ TEST(KvCache, PiecesBecomeOneForAPassThatReadsNone) {
 /// one of them.
 TEST(KvCache, ACampaignOfForksTruncationsAndPathsEqualsVectors) {
   int64_t most_parked = 0;
-  for (uint64_t seed = 0; seed < 80; ++seed) {
-    const int64_t room = seed % 40 < 20 ? 1000000 : 600;
-    KvPool pool(seed < 40 ? kLayout : pieced_layout(), room);
+  for (uint64_t seed = 0; seed < 48; ++seed) {
+    const int64_t room = seed % 24 < 12 ? 1000000 : 600;
+    KvPool pool(seed < 24 ? kLayout : pieced_layout(), room);
     Random random(seed, "caches");
     std::vector<std::unique_ptr<KvCache>> caches;
     std::vector<std::vector<int>> expected;
