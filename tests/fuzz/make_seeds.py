@@ -315,7 +315,7 @@ write("chat_template", "bad_division", "{{ 1 is divisibleby(0) }}")
 write("chat_template", "bad_quadratic_time", "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}")
 write("chat_template", "bad_marks", "{% for m in messages %}{{ m.content | replace('2', 'x') }}{% endfor %}")
 write("chat_template", "bad_shared", "{% set x = [1] %}" + "{% set x = [x, x] %}" * 60 + "{{ x }}")
-write("chat_template", "bad_cut_token", "{% for m in messages %}{{ m.content[:5] }}{% endfor %}")
+write("chat_template", "cut_token", "{% for m in messages %}{{ m.content[:5] }}{% endfor %}")
 write("chat_template", "bad_self", "{% set x = [1] %}{{ x.append(x) }}{{ x }}")
 
 # HTTP, up to the client's last byte
