@@ -80,10 +80,9 @@ class ParquetReader : public ConversationReader {
         return true;
       } catch (const ParquetValues::TooMuch&) {
         throw UserError(
-            "{}: its rows decode to more than {} MiB, {} times what the file holds and {} MiB: if "
-            "that is meant, write it as JSON lines",
-            file_.string(), (kLeastDecoded + kDecodedRatio * num_bytes_) / kMiB, kDecodedRatio,
-            kLeastDecoded / kMiB);
+            "{}: has {} kB, but its rows decode to more than {} MiB: if that is meant, write it as "
+            "JSON lines",
+            file_.string(), num_bytes_ / 1000, (kLeastDecoded + kDecodedRatio * num_bytes_) / kMiB);
       } catch (const UserError& error) {
         if (bad_rows_ == BadRows::kFail) throw bad_row(file_, row_, error);
         ++num_bad_rows_;
