@@ -60,6 +60,7 @@ class ParquetReader : public ConversationReader {
     check(builder.Open(input, parquet::ReaderProperties(&pool_)));
     parquet::ArrowReaderProperties properties;
     properties.set_batch_size(kRowsAtATime);
+    properties.set_pre_buffer(false);  // no thread of Arrow's holds memory of `pool_`
     builder.memory_pool(&pool_)->properties(properties);
     reader_ = check(builder.Build());
     check_columns();

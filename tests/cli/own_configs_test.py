@@ -71,7 +71,7 @@ def check_answers(scratch):
     """One configuration makes the examples of whole chats, with their own system messages, and learns them."""
     file = scratch / "answers.jsonl"
     rows = [{"messages": [{"role": "system", "content": f"{WORDS[i % 2]}, kindly."},
-                          {"role": "user", "content": f"{WORDS[i % 3]} {i}?"},
+                          {"role": "user", "content": f"question {i} of {7 * i}?"},
                           {"role": "assistant", "content": f"{WORDS[(i + 1) % 3]} at {i}."}]} for i in range(28)]
     rows += [{"prompt": "please book a table", "completion": "for two people"}, {"messages": [
         {"role": "user", "content": "the weather"}, {"role": "assistant", "content": None, "tool_calls": [{}]}]}]
