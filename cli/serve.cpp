@@ -72,11 +72,8 @@ serve::ServeConfig read_config(const ServeOptions& options) {
   if (options.recogniser) config.realtime.recogniser = *options.recogniser;
   if (options.language) config.realtime.language = *options.language;
   if (options.system_prompt) config.realtime.system_prompt = *options.system_prompt;
-  const auto add = [](const std::vector<std::string>& more, std::vector<std::string>& to) {
-    to.insert(to.end(), more.begin(), more.end());
-  };
-  add(options.allowed_hosts, config.allowed_hosts);
-  add(options.allowed_origins, config.allowed_origins);
+  for (const std::string& host : options.allowed_hosts) config.allowed_hosts.push_back(host);
+  for (const std::string& each : options.allowed_origins) config.allowed_origins.push_back(each);
   serve::check_access(config, options.insecure_without_key);
   return config;
 }
