@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import json
 import socket
+import tempfile
 import time
 
 import websockets.asyncio.client
@@ -118,6 +119,24 @@ async def refused(at, body):
     at.must(took < 6 * ANSWER_SECONDS, f"a megabyte is refused in a moment, not {took:.1f} s")
 
 
+def a_template_without_end():
+    """A model's own template, which a longer conversation sets off: its client is refused after the template's second."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jinja") as file:
+        file.write("{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if messages | length > 2 %}"
+                   "{% for i in range(99999) %}{% for j in range(999) %}{% set x = 'ab' * 999 == 'ab' * 998 ~ j %}{% endfor %}{% endfor %}"
+                   "{% endif %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}")
+        file.flush()
+        with attacked("--chat-template", file.name) as at:
+            body = chat("x")
+            body["messages"] = body["messages"] * 3
+
+            async def attack():
+                for _ in range(3):
+                    await refused(at, body)
+
+            at.run(attack(), attack())
+
+
 def names_of_a_megabyte():
     """Nothing is looked for that long, nor said again."""
     name = SECRET * 170_000
@@ -214,4 +233,4 @@ def long_streams():
         at.must(statuses >= {b"HTTP/1.1 200", b"HTTP/1.1 429"}, f"some are answered, some refused: {statuses}")
 
 
-ATTACKS = [updates_by_websocket, chunks_by_wyoming, metrics_in_a_loop, readers_that_do_not_read, one_byte_a_chunk, endless_segments, endless_items, a_long_history, names_of_a_megabyte, objects_of_many_keys, silent_sockets, silent_sockets_by_wyoming, long_streams]
+ATTACKS = [updates_by_websocket, chunks_by_wyoming, metrics_in_a_loop, readers_that_do_not_read, one_byte_a_chunk, endless_segments, endless_items, a_long_history, a_template_without_end, names_of_a_megabyte, objects_of_many_keys, silent_sockets, silent_sockets_by_wyoming, long_streams]
