@@ -193,9 +193,8 @@ TEST(ReportPage, OneMethodHasFewerFigures) {
   EXPECT_THAT(figure_names(report), Not(Contains("speed_up.svg")));
   EXPECT_THAT(figure_names(report), IsSupersetOf({"waterfall.svg", "timeline_typical.svg"}));
   const std::string page = format_report_page(report);
-  EXPECT_THAT(page, HasSubstr("no method was compared with a baseline"));
-  EXPECT_THAT(page, HasSubstr("the run has no measure of quality"));
-  EXPECT_THAT(page, HasSubstr("no method of this run drafts anything"));
+  EXPECT_THAT(page, Not(HasSubstr("is not here")));
+  EXPECT_THAT(page, Not(HasSubstr("class=paper>")));
 }
 
 TEST(ReportPage, NoTurnsAndNoRunsAndOldResultsStillMakeAPage) {
