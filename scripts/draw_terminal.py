@@ -66,7 +66,10 @@ def record(options) -> None:
         wait_for_quiet()
         events.append([round(time.monotonic() - begin, 2), None, "after Enter" if keys.endswith("\r") else "while typing"])
     os.write(screen, b"\x04")
-    process.wait(LONGEST)
+    end = time.monotonic() + LONGEST
+    while process.poll() is None and time.monotonic() < end:
+        read_for(0.2)  # what is not read may keep it from ending
+    process.wait(1)
     with open(options.record, "w") as file:
         head = {"command": " ".join(["predgen", *options.program[1:]]), "columns": options.columns, "rows": options.rows}
         file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in [head, *events])
