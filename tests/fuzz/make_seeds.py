@@ -248,7 +248,7 @@ for name, fields in [("words", words), ("llama3", words | {"pre": "llama-bpe", "
                      ("bad_merge", words | {"merges": ["h z"]}), ("bad_pair", words | {"merges": ["hi"]}),
                      ("bad_types", words | {"token_type": [1]}), ("bad_type", pieces | {"token_type": [9] * len(pieces["tokens"])}),
                      ("bad_id", words | {"eos_token_id": 2**31 - 1}), ("bad_utf8", words | {"tokens": [b"\xff"] + words["tokens"][1:]}),
-                     ("bad_twice", words | {"tokens": ["</s>"] + words["tokens"][1:]}),
+                     ("twice", words | {"tokens": ["</s>"] + words["tokens"][1:]}),
                      ("bad_scores", pieces | {"scores": [float("nan")] * len(pieces["tokens"])}),
                      ("bad_unknown", pieces | {"unknown_token_id": 3})]:
     write("gguf_tokenizer", name, gguf_tokenizer(**fields))
@@ -365,10 +365,10 @@ write("request", "tools", {"model": "m", "tools": [tool], "tool_choice": "auto",
 write("request", "ids", {"model": "m", "prompt": [1, 2, 3], "logprobs": 2, "max_tokens": 3})
 write("request", "text", {"model": "m", "prompt": "hi", "stop": "o", "echo": False, "user": "u"})
 write("request", "bad_id", {"model": "m", "prompt": [9999999]})
-write("request", "bad_length", {"model": "m", "messages": messages, "max_tokens": 300})
+write("request", "beyond_context", {"model": "m", "messages": messages, "max_tokens": 300})
 write("request", "bad_sampling", {"model": "m", "messages": messages, "temperature": 1e300})
 write("request", "bad_deep", b'{"model": "m", "messages": ' + b"[" * 300 + b"]" * 300 + b"}")
-write("request", "bad_field", {"model": "m", "messages": messages, "colour": "red"})
+write("request", "unknown_field", {"model": "m", "messages": messages, "colour": "red"})
 
 
 def lines(*events):
