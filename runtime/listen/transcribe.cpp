@@ -78,10 +78,9 @@ class Told : public RecogniserHandler {
 
  private:
   void end_segment() REQUIRES(mutex_) {
-    const int64_t end = until_ > since_ ? until_ : sent_;
-    if (!now_.empty()) {
-      parts_.push_back({std::exchange(now_, {}), seconds_of(since_), seconds_of(end)});
-    }
+    if (now_.empty()) return;
+    const int64_t end = heard_ ? std::max(until_, since_) : sent_;
+    parts_.push_back({std::exchange(now_, {}), seconds_of(since_), seconds_of(end)});
     ended_ = since_ = end;
   }
 

@@ -42,10 +42,12 @@ std::string list_of_paths() {
 /// servers have it): which one was meant.
 ApiError unknown_url(const std::string& path) {
   std::string hint = "the paths are " + list_of_paths();
+  size_t length = 0;  // of the longest end that is the same: /completions is another path
   for (const auto& [known, method] : kPaths) {
     const bool is_of_api = known.starts_with("/v1/");
-    if (is_of_api && path.ends_with(known.substr(3))) {
+    if (is_of_api && path.ends_with(known.substr(3)) && known.size() > length) {
       hint = fmt::format("did you mean {} {}?", method, known);
+      length = known.size();
     }
   }
   return ApiError({.status = 404, .code = "unknown_url"},

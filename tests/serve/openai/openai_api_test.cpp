@@ -283,9 +283,9 @@ TEST(OpenAiApi, RealtimeIsForWebSocketsOfThisModel) {
   request.protocols = "realtime, openai-insecure-api-key.key";
   EXPECT_EQ(api.error_code(request, 426), "upgrade_required");
   request.wants_web_socket = true;
-  request.query = "model=gpt-realtime";
+  request.query = "model=another";
   EXPECT_EQ(api.error_code(request, 404), "model_not_found");
-  for (const char* query : {"model=m", "model=%6d", "a=b&model=m", ""}) {
+  for (const char* query : {"model=m", "model=%6d", "a=b&model=m", "", "model=gpt-realtime"}) {
     request.query = query;
     FakeReply reply;
     api.handle(request, reply);
