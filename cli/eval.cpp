@@ -90,9 +90,9 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
     fmt::print(
         "Times are means after the final transcript{}. NFE counts forward passes\n"
         "from there to the first sentence, max(1, n); ahead: those before it; wasted: drafted "
-        "tokens that did not stay. sooner: the first sound, before the baseline's. After a share "
-        "stands its 95 %\ninterval (0.0 0-56); equal text 3/3: three of three texts are those of "
-        "the method named.\n",
+        "tokens that did not stay.\n"
+        "sooner: the first sound, before the baseline's. A share has its 95 % interval behind it "
+        "(0.0 0-56);\nequal text 3/3: three of three texts are those of the method named.\n",
         wait);
     if (!flags->by.empty()) {
       std::printf("\n%s\n", evaluate::groups_text(report, flags->by).c_str());
