@@ -110,6 +110,13 @@ SoundEncoder::SoundEncoder(SoundFormat format, int sample_rate)
     throw UserError("this machine's libsndfile does not write {}: {}", form_of(format).name,
                     sound_error(sf_strerror(nullptr)));
   }
+  if (format == SoundFormat::kMp3) {
+    // Without a length in their header, readers judge a file's length by its first bit rate.
+    int mode = SF_BITRATE_MODE_CONSTANT;
+    double compression = 0.6;  // 64 kbit/s at 24 kHz
+    sf_command(file_.get(), SFC_SET_BITRATE_MODE, &mode, sizeof mode);
+    sf_command(file_.get(), SFC_SET_COMPRESSION_LEVEL, &compression, sizeof compression);
+  }
   double page_ms = 100;  // Ogg's pages are a second long otherwise
   sf_command(file_.get(), SFC_SET_OGG_PAGE_LATENCY_MS, &page_ms, sizeof page_ms);
 }
