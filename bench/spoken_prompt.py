@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""How a system prompt changes answers that are to be heard: how many of 200 easy questions are answered right, how
-long the answers are, and how many have marks that cannot be spoken.
+"""How a system prompt changes answers that are to be heard: how many of 200 easy questions the first sentence answers,
+how long the answers are, and how many have marks that cannot be spoken.
 
 usage: spoken_prompt.py PREDGEN MODEL {choose,report} [NAME_OR_TEXT ..]
 
 Every second question of easy_questions.tsv (a question, a tab, a pattern of right answers) is for choosing a prompt,
 the others are for reporting. "Unspoken" counts, over 60 requests of data/samples/spoken_prompts.jsonl, likewise
 halved, the answers with a list, markdown or several paragraphs, and "words" is the median length of these answers.
-A name is spoken, none or table3; without any, spoken and none are compared. Greedy answers of at most 96 tokens.
+A name is spoken, none or table3; without any, spoken and none are compared. Greedy answers of at most 96 tokens; with
+SHOW=1 they are printed.
 """
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -51,10 +53,13 @@ def main():
     for name in sys.argv[4:] or ["spoken", "none"]:
         system = system_text(program, name)
         texts = answers(program, model, system, [question for question, _ in easy] + requests)
-        right = sum(bool(re.search(pattern, text, re.IGNORECASE)) for text, (_, pattern) in zip(texts, easy))
+        first = [re.split(r"(?<=[.?!])\s", text)[0] for text in texts]
+        right = sum(bool(re.search(pattern, text, re.IGNORECASE)) for text, (_, pattern) in zip(first, easy))
         longer = texts[len(easy):]
         words = statistics.median(len(text.split()) for text in longer)
         unspoken = sum(bool(UNSPOKEN.search(text)) for text in longer)
+        if os.environ.get("SHOW"):
+            print("\n".join(f"{question}  {text!r}" for (question, _), text in zip(easy, texts)))
         print(f"{right:5}  {words:5.0f}  {unspoken:8}  {name}", flush=True)
 
 

@@ -11,8 +11,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
 BATCH = 32
 LONGEST = 60  # tokens of a request; longer ones are left out
-SYSTEM = ("You are a helpful voice assistant. Your words are spoken aloud. Answer in one to three short sentences, the "
-          "way people talk. Use no lists, no headings, no markdown, no emoji and no code.")
+SYSTEM = "You are a helpful assistant. Answer in plain words, in one to three short sentences."
 
 
 @dataclasses.dataclass

@@ -16,9 +16,7 @@ namespace {
 const std::pair<const char*, const char*> kNamed[] = {
     {"none", ""},
     {"spoken",
-     "You are a helpful voice assistant. Your words are spoken aloud. Answer in one to three short "
-     "sentences, the way people talk. Use no lists, no headings, no markdown, no emoji and no "
-     "code."},
+     "You are a helpful assistant. Answer in plain words, in one to three short sentences."},
     {"table3",
      "The instruction provided by the user may be truncated. In such cases, respond based on your "
      "best guess of the incomplete instruction. Do not complain about incomplete prompts."}};

@@ -14,7 +14,7 @@ TEST(SystemPrompt, IsANameATextOrAFile) {
   EXPECT_EQ(system_prompt_text(""), "");
   EXPECT_EQ(system_prompt_text("Be brief."), "Be brief.");
   EXPECT_NE(system_prompt_text("table3").find("Do not complain"), std::string::npos);
-  EXPECT_NE(system_prompt_text("spoken").find("no lists"), std::string::npos);
+  EXPECT_NE(system_prompt_text("spoken").find("plain words"), std::string::npos);
 }
 
 TEST(SystemPrompt, IsSpokenWhereNothingElseIsAskedFor) {
