@@ -175,7 +175,7 @@ void RequestFields::expect_neutral(const std::string& name, const std::vector<Js
 std::vector<std::string> RequestFields::not_known() const {
   std::vector<std::string> names;
   for (const auto& [name, value] : fields_.items()) {
-    if (!known_.contains(name)) names.push_back(full_name(name));
+    if (!known_.contains(name)) names.push_back(shortened(full_name(name)));
   }
   return names;
 }

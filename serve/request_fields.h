@@ -55,7 +55,7 @@ class RequestFields {
   void ignore(const std::string& name) { known_.insert(name); }
   /// Call once, at the end: refuses fields that were not asked for.
   void finish() const;
-  /// Instead of finish(): the full names of fields that were not asked for.
+  /// Instead of finish(): the full names of fields that were not asked for, long ones cut.
   std::vector<std::string> not_known() const;
   /// The whole object.
   const Json& all() const { return fields_; }

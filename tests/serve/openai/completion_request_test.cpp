@@ -324,6 +324,10 @@ TEST(CompletionRequest, ANameThatIsFarTooLongIsCut) {
                                          std::string(400'000, 'x') + R"("}]}])");
   EXPECT_EQ(error.code(), "invalid_value");
   EXPECT_LT(error.json().size(), 1500u);
+  const CompletionRequest request =
+      parse_chat_request(R"({"model":"m","messages":[{"role":"user","content":"hi"}],")" +
+                         std::string(400'000, 'x') + "\":1}");
+  EXPECT_LT(request.ignored.at(0).size(), 100u);
 }
 
 TEST(CompletionRequest, ObjectsOfVeryManyKeysAreRefused) {
