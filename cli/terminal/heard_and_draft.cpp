@@ -46,7 +46,7 @@ std::string_view last_columns(std::string_view text, int width) {
     if (width < 0) break;
     at = before;
   }
-  return text.substr(at);
+  return text.substr(std::min(text.find_first_not_of(' ', at), text.size()));
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ constexpr int64_t kWord = kRate * 3 / 10;  // one that people do say, too, but n
 constexpr int64_t kClosing = kRate;        // the end of a video: a sentence
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-constexpr std::array kAsking{"谁",   "誰", "吗",   "嗎",   "什么", "什麼",
-                             "どう", "何", "誰が", "누가", "뭐"};
+constexpr std::array kAsking{"?",    "？",   "؟",    "谁", "誰",   "吗",   "嗎",
+                             "什么", "什麼", "どう", "何", "誰が", "누가", "뭐"};
 
 char32_t lower(char32_t code) {
   if (code >= 'A' && code <= 'Z') return code + 0x20;
@@ -60,10 +60,8 @@ std::set<std::u32string> keys_of(std::span<const char* const> texts) {
 }
 
 bool is_question(std::string_view text) {
-  if (text.find_first_of("?¿") != std::string_view::npos) return true;
-  return text.find("？") != std::string_view::npos || text.find("؟") != std::string_view::npos ||
-         std::ranges::any_of(
-             kAsking, [&](const char* word) { return text.find(word) != std::string_view::npos; });
+  return std::ranges::any_of(
+      kAsking, [&](const char* sign) { return text.find(sign) != std::string_view::npos; });
 }
 
 std::vector<std::string_view> words_of(std::string_view text) {

@@ -134,6 +134,11 @@ std::vector<Message> ConversationItems::history() const {
   return rounds;
 }
 
+bool ConversationItems::goes_on() const {
+  const std::vector<Message> rounds = history();
+  return !rounds.empty() && rounds.back().role == "tool";
+}
+
 std::string ConversationItems::pending() const {
   std::string text;
   for (const ConversationItem& item : items_) {

@@ -50,6 +50,8 @@ class ConversationItems {
   /// Alternating user and assistant messages, without pending ones. Function results come before
   /// those.
   std::vector<Message> history() const;
+  /// Whether the assistant can go on without the user: there is a function result.
+  bool goes_on() const;
   /// What the user has said since the last answer; empty: nothing.
   std::string pending() const;
 

@@ -107,6 +107,7 @@ void Dialogue::respond(ResponseRequest request) {
                    "a response waits to begin: wait for it, or cancel it");
   }
   if (num_expected_ > 0 && !response_) {
+    request.answers_words = true;
     next_response_ = std::move(request);
   } else {
     begin_response(request);
@@ -168,6 +169,9 @@ void Dialogue::begin_response(const ResponseRequest& request) {
   }
   check_open();
   const std::string text = items_.pending();  // blank: the assistant speaks by itself
+  if (is_blank(text) && request.answers_words && !items_.goes_on()) {
+    throw ApiError({.code = "nothing_to_answer"}, "no words of the user were understood");
+  }
   if (text.size() > kMaxTurnBytes) {
     throw ApiError({.code = "turn_too_long"},
                    fmt::format("the messages that wait for an answer have more than {} bytes "

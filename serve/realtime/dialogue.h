@@ -20,6 +20,7 @@ namespace predgen::serve {
 struct ResponseRequest {
   RealtimeSettings settings;
   Json metadata{};
+  bool answers_words = false;  // of a turn that is not understood yet; else it may have none
 };
 
 /// The state of a conversation: its items, the client's settings, the response in progress and the
@@ -59,7 +60,7 @@ class Dialogue {
   /// A response to the user's last words: now, or after the one under way.
   void respond_to_words() REQUIRES(mutex_);
   /// A response with the session's settings waits for its time.
-  void queue_response() REQUIRES(mutex_) { next_response_ = {settings_}; }
+  void queue_response() REQUIRES(mutex_) { next_response_ = {settings_, {}, true}; }
   /// No response begins before `change` more committed turns are understood.
   void expect_turns(int64_t change) REQUIRES(mutex_);
   void expect_no_turns() REQUIRES(mutex_) { num_expected_ = 0; }

@@ -56,9 +56,11 @@ TEST(ConversationItems, CallsBelongToTheirMessageAndAreAnswered) {
   for (const char* id : {"a", "b"}) {
     items.add({.id = id, .role = "assistant", .text = "", .call = ToolCall{id, "lamp", "{}"}});
   }
+  EXPECT_FALSE(items.goes_on());
   items.add(message("3", "user", "Hello?"));
   items.add({.id = "4", .role = "tool", .text = "bright", .call_id = "b"});
   EXPECT_EQ(items.pending(), "Hello?");
+  EXPECT_TRUE(items.goes_on());
   const std::vector<Message> history = items.history();
   ASSERT_EQ(history.size(), 3u);
   EXPECT_EQ(history[1].content, "I do.");

@@ -57,8 +57,9 @@ TEST(LineFormat, SoundPassesInEachFormat) {
        {LineFormat{}, LineFormat{.rate = 16000}, LineFormat{.rate = 48000},
         LineFormat{Encoding::kULaw, 8000}, LineFormat{Encoding::kALaw, 8000}}) {
     LineEncoder encoder(format);
-    const std::string bytes = encoder.encode(std::span(sound).first(1000)) +
-                              encoder.encode(std::span(sound).subspan(1000)) + encoder.finish();
+    std::string bytes = encoder.encode(std::span(sound).first(1000));
+    bytes += encoder.encode(std::span(sound).subspan(1000));
+    bytes += encoder.finish();
     const size_t size = format.encoding == Encoding::kPcm16 ? 2 : 1;
     EXPECT_NEAR(static_cast<double>(bytes.size() / size), format.rate, 2);
     LineDecoder decoder(format);

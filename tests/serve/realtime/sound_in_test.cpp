@@ -78,7 +78,7 @@ TEST(SoundIn, ATurnIsAnsweredWhereItsEndWasDetectedUnlessTheClientSaysOtherwise)
 
 TEST(SoundIn, WhatIsNoSoundIsRefused) {
   Ear ear;
-  EXPECT_EQ(ear.code_of([&] { ear.in.append("no base64"); }), "invalid_value");
+  EXPECT_EQ(ear.code_of([&] { ear.in.append("no base64!"); }), "invalid_value");
   EXPECT_EQ(ear.code_of([&] { ear.in.commit(); }), "input_audio_buffer_commit_empty");
   ear.in.append("");
   ear.in.append(sound(99));
