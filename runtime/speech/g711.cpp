@@ -18,7 +18,7 @@ int num_bits(int size) { return static_cast<int>(std::bit_width(static_cast<unsi
 }  // namespace
 
 uint8_t to_ulaw(int16_t sample) {
-  const int value = sample >> 2;  // 14 bits
+  const int value = sample / 4;  // 14 bits, towards zero
   const int sign = value < 0 ? kSign : 0;
   const int size = std::min(value < 0 ? -value : value, kULawMost) + kULawBias;
   const int segment = num_bits(size) - 6;

@@ -131,7 +131,7 @@ def check_browsers_recogniser(page):
 
 def check_messages(page):
     """A long answer leaves the form in sight and is followed, its code is code; why a key is refused is said."""
-    shown = page.driver.execute_async_script("""
+    shown = page.driver.execute_async_script(r"""
       const done = arguments[0];
       const before = at("messages").childElementCount;
       answer = show("assistant", "");

@@ -231,7 +231,7 @@ CASES = {
         --model {m} --preemptive --preset eager | --preemptive | --preset
         --model {m} --eager --longest-wait 1 | --eager | --longest-wait
         --model {m} --preemptive --verifier off | --preemptive | --verifier
-        --model {m} --tts none --input {t}/none.wav --record {m}/config.json | {m}/config.json | folder
+        --model {m} --tts none --input data/samples/question.wav --record {m}/config.json | {m}/config.json | folder
         --model {m} --tts nobody | --tts | espeak
         --model {m} --tts espeak --output - --json | --output
         --model {m} --recogniser ws://:0 --tts none --input {m}/config.json | ws://

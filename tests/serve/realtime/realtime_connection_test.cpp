@@ -148,7 +148,8 @@ TEST(RealtimeConnection, ANothingIsSaidToATemplateThatWantsAUser) {
     using FakeTokenizer::FakeTokenizer;
     TokenIds render_chat(const std::vector<Message>& messages, bool add_generation_prompt,
                          const ToolSet& tools, const std::string& variables) const override {
-      if (add_generation_prompt && messages.back().role != "user") throw UserError("a user first");
+      const bool user_is_last = !messages.empty() && messages.back().role == "user";
+      if (add_generation_prompt && !user_is_last) throw UserError("a user first");
       return FakeTokenizer::render_chat(messages, add_generation_prompt, tools, variables);
     }
   };
