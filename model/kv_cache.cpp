@@ -85,14 +85,13 @@ std::pair<at::Tensor, at::Tensor> KvCache::writable(int64_t layer, int64_t num_n
   return {pieces_.front()->keys.at(index), pieces_.front()->values.at(index)};
 }
 
-std::vector<KvCache::Piece> KvCache::pieces(int64_t layer, int64_t num_new) {
+void KvCache::pieces(int64_t layer, int64_t num_new, std::vector<Piece>& found) {
   reserve(num_new);
   const auto index = static_cast<size_t>(layer);
-  std::vector<Piece> found;
+  found.clear();
   for (const auto& piece : pieces_) {
     found.push_back({piece->begin(), piece->keys.at(index), piece->values.at(index)});
   }
-  return found;
 }
 
 void KvCache::reserve(int64_t num_new) {

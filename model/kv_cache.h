@@ -97,8 +97,8 @@ class KvCache {
   /// `layer`, where the positions from length() to length() + num_new - 1 may be written until
   /// commit(). UserError if the pool is exhausted.
   std::pair<at::Tensor, at::Tensor> writable(int64_t layer, int64_t num_new);
-  /// The same in pieces, at least one; as many in each layer.
-  std::vector<Piece> pieces(int64_t layer, int64_t num_new);
+  /// The same in pieces, at least one; as many in each layer. `found` is replaced, in its room.
+  void pieces(int64_t layer, int64_t num_new, std::vector<Piece>& found);
 
   /// Makes room for `num_new` positions after length(). From here on, or from the first append() or
   /// writable(), until commit() or truncate(), the cache is in a pass and cannot be parked.

@@ -55,14 +55,15 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
     const auto count = static_cast<int64_t>(step.tokens.size());
     pieces_.push_back({places_.size(), 0});
     for (int64_t layer = 0; layer < config.num_layers; ++layer) {
-      const std::vector<KvCache::Piece> pieces = step.cache->pieces(layer, count);
-      pieces_.back().count = pieces.size();
-      for (const auto& [begin, keys, values] : pieces) {
+      step.cache->pieces(layer, count, of_layer_);
+      pieces_.back().count = of_layer_.size();
+      for (const auto& [begin, keys, values] : of_layer_) {
         places_.push_back({static_cast<char*>(keys.mutable_data_ptr()),
                            static_cast<char*>(values.mutable_data_ptr()), keys.size(2), begin});
       }
     }
   }
+  of_layer_.clear();  // holds no tensor between passes
   const auto rows = [&](std::vector<float>& buffer, int64_t width) { room(buffer, T * width); };
   rows(hidden_, E);
   rows(x_, std::max(E, config.num_heads * D));
@@ -109,6 +110,7 @@ std::optional<at::Tensor> CpuPass::run(const TransformerParts& model,
   prepare(model, steps);
   const int num_threads = at::get_num_threads();
   if (!team_ || team_->size() != num_threads) team_ = std::make_unique<ThreadTeam>(num_threads);
+  key_pieces_.resize(static_cast<size_t>(num_threads));
   float* to = room_for_logits(model.config.vocab_size);
   team_->run([&](int thread) { Work(*this, model, thread, to).run(); });
   return logits_NV_;

@@ -62,8 +62,10 @@ class CpuPass {
   PassTokens tokens_;
   std::vector<Layer> layers_;
   std::array<CpuLinear, 1> head_;
-  std::vector<Place> places_;   // [steps,layers,pieces]
-  std::vector<Pieces> pieces_;  // [steps]
+  std::vector<Place> places_;                      // [steps,layers,pieces]
+  std::vector<Pieces> pieces_;                     // [steps]
+  std::vector<KvCache::Piece> of_layer_;           // of a step, while places are found
+  std::vector<std::vector<KeyPiece>> key_pieces_;  // [threads]: of the head that each attends
   CpuProducts products_;
   // Of every new token; `x` is the input of the next product, angles are [ropes,T,D/2].
   std::vector<float> hidden_, x_, q_, k_, v_, gate_, up_, out_, cosines_, sines_;

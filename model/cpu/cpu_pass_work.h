@@ -201,13 +201,14 @@ class CpuPass::Work {
       const PassToken& token = pass_.tokens_.tokens()[static_cast<size_t>(i / G)];
       TokenAttention attention = pass_.tokens_.seen_by(token, weights.window);
       attention.queries = pass_.q_.data() + i * shared * D;
-      key_pieces_.clear();
+      std::vector<KeyPiece>& key_pieces = pass_.key_pieces_[static_cast<size_t>(thread_)];
+      key_pieces.clear();
       for (const Place& place : places_of(token, index)) {
-        key_pieces_.push_back({head_rows(place, i % G, &Place::keys),
-                               head_rows(place, i % G, &Place::values), place.begin});
+        key_pieces.push_back({head_rows(place, i % G, &Place::keys),
+                              head_rows(place, i % G, &Place::values), place.begin});
       }
-      attention.pieces = key_pieces_.data();
-      attention.num_pieces = std::ssize(key_pieces_);
+      attention.pieces = key_pieces.data();
+      attention.num_pieces = std::ssize(key_pieces);
       attention.to = x() + i * shared * D;
       attention.heads = shared;
       attention.head_dim = D;
@@ -267,7 +268,6 @@ class CpuPass::Work {
   const int64_t num_tokens_;
   const std::pair<int64_t, int64_t> own_tokens_;
   float* const logits_NV_;
-  std::vector<KeyPiece> key_pieces_;  // of the head that attends
 };
 
 }  // namespace predgen

@@ -123,7 +123,7 @@ async def check_not_handled(process):
 async def check_errors(process):
     for event, word in ((Event("transcript"), "text"), (Event("synthesize-chunk", {"text": "x"}), "synthesize-start"),
                         (Transcribe().event(), "recogniser"),
-                        (AudioChunk(16000, 2, 1, b"\0" * (1 << 20)).event(), "payload_length")):
+                        (AudioChunk(16000, 2, 1, b"\0" * (4 << 20)).event(), "payload_length")):
         is_told = False
         # The connection may end while a large one is still being sent, here or at the client's end of it.
         with contextlib.suppress(ConnectionError):

@@ -41,13 +41,19 @@ std::pair<at::Tensor, at::Tensor> part_of(const std::vector<KvCache::Piece>& pie
   return {at::cat(keys, 2), at::cat(values, 2)};
 }
 
+std::vector<KvCache::Piece> pieces_of(KvCache& cache, int64_t layer, int64_t num_new) {
+  std::vector<KvCache::Piece> found;
+  cache.pieces(layer, num_new, found);
+  return found;
+}
+
 /// One token a value, in every layer: keys are value + layer / 8, values their negative.
 void add(KvCache& cache, const std::vector<int>& values) {
   const auto count = static_cast<int64_t>(values.size());
   for (int64_t layer = 0; layer < kLayers; ++layer) {
     for (int64_t i = 0; i < count; ++i) {
       const double value = values[static_cast<size_t>(i)] + static_cast<double>(layer) / 8;
-      const auto pieces = cache.pieces(layer, count);
+      const auto pieces = pieces_of(cache, layer, count);
       auto piece = pieces.end() - 1;
       while (piece->begin > cache.length() + i) --piece;
       const int64_t place = cache.length() + i - piece->begin;
@@ -62,7 +68,7 @@ void add(KvCache& cache, const std::vector<int>& values) {
 std::vector<int> contents(KvCache& cache) {
   std::vector<int> found;
   for (int64_t layer = 0; layer < kLayers; ++layer) {
-    const auto [keys, values] = part_of(cache.pieces(layer, 0), 0, cache.length());
+    const auto [keys, values] = part_of(pieces_of(cache, layer, 0), 0, cache.length());
     EXPECT_TRUE(at::equal(keys, -values));
     std::vector<int> own;
     for (int64_t i = 0; i < cache.length(); ++i) {

@@ -157,10 +157,17 @@ def byte_level_faults(vocabulary, other_pre):
     moved.merges = vocabulary.merges[20:] + vocabulary.merges[:20]
     yield "merges moved", moved
     yield f"pre {other_pre}", vocabulary.changed(pre=other_pre)
+    renamed = copy.copy(vocabulary)
+    renamed.tokens = [token + "?" if kind == CONTROL else token for token, kind in zip(vocabulary.tokens, vocabulary.types)]
+    yield "control tokens of other names", renamed
+
+
+def typed_as_words(vocabulary):
+    """As some programs write files: marks of turns have the type of words."""
     untyped = copy.copy(vocabulary)
     untyped.types = [NORMAL if kind == CONTROL else kind for kind in vocabulary.types]
     untyped.fields = {"pre": vocabulary.fields["pre"], "add_bos_token": False}
-    yield "no control tokens", untyped
+    return untyped
 
 
 def family_forms():
@@ -204,6 +211,8 @@ def check_families(generator, work):
         errors += check_special(name, file, reference, spelt)
         other = "gpt-2" if name != "gpt-2" else "smollm"
         errors += check_faults(name, work, reference, spelt, byte_level_faults(vocabulary, other))
+        errors += check_special(f"{name}, marks typed as words", typed_as_words(vocabulary).write(work / "untyped.gguf"),
+                                reference, spelt)
     return errors
 
 

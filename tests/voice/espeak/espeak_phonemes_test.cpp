@@ -63,8 +63,9 @@ TEST(EspeakPhonemes, AHelperThatEndsIsStartedAgainOnce) {
   EspeakPhonemes mended(mortal_helper(once, 1), Seconds(10), "this test");
   EXPECT_THAT(mended.pronounce({"word"}, "en-us"), ElementsAre("a"));
   EspeakPhonemes broken(mortal_helper(twice, 2), Seconds(10), "this test");
-  EXPECT_THAT([&] { broken.pronounce({"word"}, "en-us"); },
-              ThrowsMessage<Error>(HasSubstr("[\"word\"]")));
+  EXPECT_THAT(
+      [&] { broken.pronounce({"word"}, "en-us"); },
+      ThrowsMessage<Error>(testing::AllOf(HasSubstr("1 part"), testing::Not(HasSubstr("word")))));
 }
 
 TEST(EspeakPhonemes, AnswersOfAnotherNumberAreErrors) {
