@@ -171,15 +171,13 @@ def check_faults(process, recogniser, texts):
         check(ask(connection, prompt) == text, "slow: text still works")
         recogniser.fault = ""
     with conversation(process) as connection:
-        for send, code in ((lambda: connection.input_audio_buffer.append(audio="sound"), "invalid_value"),
-                           (lambda: connection.input_audio_buffer.append(audio="AAAA"), "invalid_value"),
-                           (lambda: connection.input_audio_buffer.commit(), "input_audio_buffer_commit_empty"),
-                           (lambda: connection.session.update(session={"type": "realtime", "audio": {"input": {
-                               "turn_detection": {"type": "push_to_talk"}}}}), "unsupported_value"),
-                           (lambda: connection.session.update(session={"type": "realtime", "audio": {"input": {
-                               "format": {"type": "audio/pcmu"}}}}), "unsupported_value")):
+        for send, code in ((lambda: connection.input_audio_buffer.append(audio="no sound!"), "invalid_value"),
+                           (lambda: connection.input_audio_buffer.commit(), "input_audio_buffer_commit_empty")):
             send()
             error_of(connection, code)
+        connection.session.update(session={"type": "realtime", "audio": {"input": {"turn_detection": {"type": "push_to_talk"}}}})
+        take_until(connection, "predgen.warning")
+        take_until(connection, "session.updated")
 
 
 def check_absence(texts):

@@ -64,7 +64,9 @@ async def converse(process, messages, is_done, frames=(LLMRunFrame(),), properti
     runner = WorkerRunner(handle_sigint=False)
     await runner.add_workers(worker)
     running = asyncio.create_task(runner.run())
-    await worker.queue_frames(list(frames))
+    for frame in frames:
+        await worker.queue_frames([frame])
+        await asyncio.sleep(0.02)  # as from a microphone
     while not is_done(before, after) and not failures and not running.done():
         await asyncio.sleep(0.02)
     await worker.cancel()
