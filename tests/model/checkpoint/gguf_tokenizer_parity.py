@@ -162,14 +162,6 @@ def byte_level_faults(vocabulary, other_pre):
     yield "control tokens of other names", renamed
 
 
-def typed_as_words(vocabulary):
-    """As some programs write files: marks of turns have the type of words."""
-    untyped = copy.copy(vocabulary)
-    untyped.types = [NORMAL if kind == CONTROL else kind for kind in vocabulary.types]
-    untyped.fields = {"pre": vocabulary.fields["pre"], "add_bos_token": False}
-    return untyped
-
-
 def family_forms():
     """tokenizer.json and the name that llama.cpp gives to its rules for words."""
     llama3 = families.byte_level(families.sequence(pre_tokenizers.Split(Regex(families.LLAMA3), "isolated")))
@@ -211,8 +203,6 @@ def check_families(generator, work):
         errors += check_special(name, file, reference, spelt)
         other = "gpt-2" if name != "gpt-2" else "smollm"
         errors += check_faults(name, work, reference, spelt, byte_level_faults(vocabulary, other))
-        errors += check_special(f"{name}, marks typed as words", typed_as_words(vocabulary).write(work / "untyped.gguf"),
-                                reference, spelt)
     return errors
 
 
