@@ -28,21 +28,12 @@ class JsonlReader : public ConversationReader {
       : file_(file), bad_rows_(bad_rows), stream_(file) {
     if (fs::is_directory(file)) throw UserError("{}: is a folder, not a file", file.string());
     if (!stream_) throw UserError("{}: cannot be read", file.string());
-    std::string start(4, '\0');
-    stream_.read(start.data(), static_cast<std::streamsize>(start.size()));
-    start.resize(static_cast<size_t>(stream_.gcount()));
-    if (const std::string encoding = wide_encoding(start); !encoding.empty()) {
-      throw UserError("{}: is written in {}, not in UTF-8: iconv -f {} -t UTF-8 makes it so",
-                      file.string(), encoding, encoding);
-    }
-    stream_.clear();
-    stream_.seekg(0);
   }
 
   bool next(CorpusConversation& conversation) override {
     std::string line;
     while (std::getline(stream_, line)) {
-      ++row_;
+      if (++row_ == 1) refuse_wide(line);
       if (is_blank(line)) continue;
       is_empty_ = false;
       try {
@@ -64,6 +55,13 @@ class JsonlReader : public ConversationReader {
   }
 
  private:
+  void refuse_wide(std::string_view start) const {
+    if (const std::string encoding = wide_encoding(start); !encoding.empty()) {
+      throw UserError("{}: is written in {}, not in UTF-8: iconv -f {} -t UTF-8 makes it so",
+                      file_.string(), encoding, encoding);
+    }
+  }
+
   static PythonJson parse(const std::string& line) {
     try {
       return parse_python_json(line);
