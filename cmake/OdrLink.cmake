@@ -18,6 +18,7 @@ file(CONFIGURE OUTPUT odr_fault_one.cpp CONTENT "struct Twice { int a; };\nint o
 file(CONFIGURE OUTPUT odr_fault_two.cpp CONTENT
   "struct Twice { double a, b; };\nint one(const Twice&);\nint main() { return one(Twice{}); }\n")
 add_executable(odr_fault EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/odr_fault_one.cpp ${CMAKE_CURRENT_BINARY_DIR}/odr_fault_two.cpp)
+set_target_properties(odr_fault PROPERTIES UNITY_BUILD OFF)  # the linker is to meet both
 target_compile_options(odr_fault PRIVATE ${odr_compile})
 target_link_options(odr_fault PRIVATE ${odr_compile} ${odr_link})
 add_test(NAME odr_link_fault COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target odr_fault)
