@@ -19,11 +19,11 @@ if(PREDGEN_SANITIZE)
   target_link_options(predgen_flags INTERFACE -fsanitize=${PREDGEN_SANITIZE})
 endif()
 
-# The header that costs most, compiled once for every target that uses LibTorch.
+# The headers that cost most, compiled once for every target that uses LibTorch.
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/pch.cpp CONTENT "")  # untouched when it is there
 add_library(predgen_pch OBJECT ${PROJECT_BINARY_DIR}/pch.cpp)
-target_link_libraries(predgen_pch PRIVATE predgen_flags predgen::torch)
-target_precompile_headers(predgen_pch PRIVATE <ATen/ATen.h>)
+target_link_libraries(predgen_pch PRIVATE predgen_flags predgen::torch spdlog::spdlog)
+target_precompile_headers(predgen_pch PRIVATE <ATen/ATen.h> <nlohmann/json.hpp> <spdlog/spdlog.h>)
 
 # predgen_add_library(name SOURCES .. [DEPENDS public ..] [PRIVATE_DEPENDS ..] [NO_TORCH] [INTERNAL]):
 # predgen_<room>, which others link as predgen::<room>, installed or not; INTERNAL: never installed.

@@ -9,6 +9,9 @@
 #include "core/files.h"
 #include "core/text.h"
 
+template class nlohmann::basic_json<nlohmann::ordered_map>;
+template class nlohmann::detail::serializer<nlohmann::ordered_json>;
+
 namespace predgen {
 namespace {
 

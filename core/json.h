@@ -5,6 +5,10 @@
 #include <string>
 #include <string_view>
 
+// Compiled once, in json.cpp: every source would compile its own copy.
+extern template class nlohmann::basic_json<nlohmann::ordered_map>;
+extern template class nlohmann::detail::serializer<nlohmann::ordered_json>;
+
 namespace predgen {
 
 /// Keeps keys in the order they were written.

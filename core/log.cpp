@@ -4,6 +4,12 @@
 
 #include "core/error.h"
 
+#if FMT_VERSION / 10000 == 9
+template void fmt::detail::vformat_to<char>(
+    fmt::detail::buffer<char>&, fmt::string_view,
+    fmt::basic_format_args<FMT_BUFFER_CONTEXT(fmt::type_identity_t<char>)>, fmt::detail::locale_ref);
+#endif
+
 namespace predgen {
 
 void configure_log(const std::string& level) {
