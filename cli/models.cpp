@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/models_get.h"
+#include "cli/models_rm.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text.h"
@@ -236,16 +237,21 @@ void add_models(CLI::App& app, const std::stop_token&) {
   auto json = std::make_shared<bool>(false);
   auto with_hashes = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand(
-      "models", "Which models can be called by their name; get NAME fetches one");
+      "models",
+      "Which models can be called by their name; get NAME fetches one, rm NAME removes it");
   CLI::App* get = add_models_get(*command);
+  add_models_rm(*command);
+  command->add_subcommand("list", "The list, as without a word");
+  command->require_subcommand(0, 1);
   get->excludes(command->add_flag("--json", *json, "one JSON document on stdout"));
   get->excludes(command->add_flag("--check", *with_hashes,
                                   "read the models that hear and speak, and compare their hashes"));
   command->footer(
       "They lie in $PREDGEN_MODELS, or else in predgen/models in your cache folder.\n\n"
-      "Examples:\n  predgen models\n  predgen models get smollm2");
-  command->callback([json, with_hashes, get] {
-    if (!get->parsed()) run_models(*json, *with_hashes);
+      "Examples:\n  predgen models\n  predgen models get smollm2\n  predgen models rm smollm2");
+  command->callback([command, json, with_hashes] {
+    const auto words = command->get_subcommands();
+    if (words.empty() || words.front()->get_name() == "list") run_models(*json, *with_hashes);
   });
 }
 

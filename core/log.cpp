@@ -7,7 +7,8 @@
 #if FMT_VERSION / 10000 == 9
 template void fmt::detail::vformat_to<char>(
     fmt::detail::buffer<char>&, fmt::string_view,
-    fmt::basic_format_args<FMT_BUFFER_CONTEXT(fmt::type_identity_t<char>)>, fmt::detail::locale_ref);
+    fmt::basic_format_args<FMT_BUFFER_CONTEXT(fmt::type_identity_t<char>)>,
+    fmt::detail::locale_ref);
 #endif
 
 namespace predgen {

@@ -1,71 +1,30 @@
 #include "data/python_json.h"
 
-#include <algorithm>
-#include <charconv>
-#include <optional>
+#include <string>
 
 #include "core/error.h"
 
 namespace predgen::data {
 namespace {
 
-/// The code unit of the escape "\uXXXX" at the beginning of `text`.
-std::optional<unsigned> escaped_unit(std::string_view text) {
-  constexpr size_t kLength = 6;
-  if (text.size() < kLength || !text.starts_with("\\u")) return std::nullopt;
-  unsigned unit = 0;
-  const char* end = text.data() + kLength;
-  const auto [stop, error] = std::from_chars(text.data() + 2, end, unit, 16);
-  return error == std::errc() && stop == end ? std::optional(unit) : std::nullopt;
-}
-
-bool is_high(unsigned unit) { return unit >= 0xD800 && unit <= 0xDBFF; }
-bool is_low(unsigned unit) { return unit >= 0xDC00 && unit <= 0xDFFF; }
-
-struct Mended {
-  std::string text;
-  bool has_lone_surrogate = false;
-};
-
-/// Copies the escape at the beginning of `rest`; returns its length.
-size_t mend_escape(std::string_view rest, Mended& mended) {
-  const std::optional<unsigned> unit = escaped_unit(rest);
-  if (!unit) {
-    mended.text += rest.substr(0, 2);
-    return std::min<size_t>(2, rest.size());
-  }
-  constexpr size_t kLength = 6;
-  const std::optional<unsigned> next = escaped_unit(rest.substr(kLength));
-  if (is_high(*unit) && next && is_low(*next)) {
-    mended.text += rest.substr(0, 2 * kLength);
-    return 2 * kLength;
-  }
-  const bool is_alone = is_high(*unit) || is_low(*unit);
-  mended.has_lone_surrogate |= is_alone;
-  mended.text += is_alone ? "\\ufffd" : rest.substr(0, kLength);
-  return kLength;
-}
-
-Mended mend(std::string_view text) {
-  Mended mended;
+/// NaN and infinities, which Python writes and JSON does not have, become null.
+std::string with_numbers_only(std::string_view text) {
+  std::string plain;
   bool in_string = false;
   for (size_t at = 0; at < text.size();) {
     const std::string_view rest = text.substr(at);
-    if (in_string && rest.front() == '\\') {
-      at += mend_escape(rest, mended);
-      continue;
-    }
-    size_t length = 1;
-    if (!in_string) {
-      for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
-        if (rest.starts_with(word)) length = word.size();
-      }
-    }
+    size_t length = in_string && rest.front() == '\\' ? 2 : 1;
     if (rest.front() == '"') in_string = !in_string;
-    mended.text += length > 1 ? std::string_view("null") : rest.substr(0, 1);
+    bool is_number = true;
+    for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
+      if (in_string || !rest.starts_with(word)) continue;
+      length = word.size();
+      is_number = false;
+    }
+    plain += is_number ? rest.substr(0, length) : std::string_view("null");
     at += length;
   }
-  return mended;
+  return plain;
 }
 
 Json parse(std::string_view text) {
@@ -79,9 +38,10 @@ PythonJson parse_python_json(std::string_view text) {
   try {
     return {parse(text)};
   } catch (const UserError&) {
-    const Mended mended = mend(text);
-    if (mended.text == text) throw;
-    return {parse(mended.text), mended.has_lone_surrogate};
+    const std::string whole = with_whole_surrogates(text);
+    const std::string mended = with_numbers_only(whole);
+    if (mended == text) throw;
+    return {parse(mended), whole != text};
   }
 }
 

@@ -5,7 +5,7 @@ usage: check_locks.py REPOSITORY [BUILD]
 
 BUILD has compile_commands.json; default: REPOSITORY/build. Of its sources, the script reads those that name a guarded
 member, or a function that requires a mutex, of their own or of a header that they include: no other can misuse one.
-Each such header is read with at least one source. Needs clang++ 14: without it only the declarations are checked, and
+Each such header is read with at least one source. Sources of a folder are read together, as the build compiles them. Needs clang++ 14: without it only the declarations are checked, and
 the exit code is 77.
 """
 import concurrent.futures
@@ -22,6 +22,7 @@ from check_layers import LAYERS, SOURCES, HEADERS, includes
 from clang_commands import clang_commands
 
 PROCESSES = 2  # as tests/CMakeLists.txt says
+TOGETHER = 12  # sources at most
 MUTEX = "core/mutex.h"
 LARGE = ["ATen/ATen.h", "nlohmann/json.hpp", "spdlog/spdlog.h"]
 UNKNOWN = re.compile(r"(?<!<)\bstd::(?:recursive_|timed_|recursive_timed_|shared_|shared_timed_)?mutex\b")
@@ -91,12 +92,7 @@ class Clang:
         self._path, self._precompiled = path, []
 
     def _run(self, entry: dict[str, str], options: list[str], source: str) -> subprocess.CompletedProcess:
-        words = shlex.split(entry["command"])[1:]
-        for option in "-o", "-c", "-include":
-            if option in words:
-                place = words.index(option)
-                del words[place:place + 2]
-        return subprocess.run([self._path, "-Wno-everything", *words, *options, source], cwd=entry["directory"],
+        return subprocess.run([self._path, "-Wno-everything", *words_of(entry), *options, source], cwd=entry["directory"],
                               capture_output=True, text=True)
 
     def precompile(self, entry: dict[str, str], folder: pathlib.Path) -> None:
@@ -108,9 +104,31 @@ class Clang:
             sys.exit(f"locks: {', '.join(LARGE)} cannot be precompiled\n{done.stderr}")
         self._precompiled = ["-include-pch", str(result), "-Xclang", "-fno-validate-pch"]  # despite other definitions
 
-    def findings(self, entry: dict[str, str]) -> str:
-        done = self._run(entry, ["-fsyntax-only", "-Werror=thread-safety", *self._precompiled], entry["file"])
-        return done.stderr or f"{entry['file']}: clang++ ends with {done.returncode}" if done.returncode else ""
+    def findings(self, entries: list[dict[str, str]]) -> str:
+        with tempfile.NamedTemporaryFile("w", suffix=".cpp") as together:
+            together.write("".join(f'#include "{entry["file"]}"\n' for entry in entries))
+            together.flush()
+            done = self._run(entries[0], ["-fsyntax-only", "-Werror=thread-safety", *self._precompiled], together.name)
+        return done.stderr or f"{entries[0]['file']}: clang++ ends with {done.returncode}" if done.returncode else ""
+
+
+def words_of(entry: dict[str, str]) -> list[str]:
+    """The options of its command that do not belong to its source alone."""
+    words = shlex.split(entry["command"])[1:]
+    for option in "-o", "-c", "-include":
+        if option in words:
+            place = words.index(option)
+            del words[place:place + 2]
+    return words
+
+
+def batches(entries: dict[str, dict[str, str]]) -> list[list[dict[str, str]]]:
+    """Those of one folder with the same options, the largest batches first."""
+    alike: dict[tuple, list] = {}
+    for name, entry in entries.items():
+        alike.setdefault((name.split("/")[0], *words_of(entry)), []).append(entry)
+    found = [group[at:at + TOGETHER] for group in alike.values() for at in range(0, len(group), TOGETHER)]
+    return sorted(found, key=len, reverse=True)
 
 
 def find_clang() -> str | None:
@@ -135,17 +153,17 @@ def main() -> int:
         return 77
     chosen = sources_to_read(root, texts)
     entries = {os.path.relpath(entry["file"], root): entry for entry in clang_commands(build)}
-    built = [entries[name] for name in chosen if name in entries]
+    built = {name: entries[name] for name in chosen if name in entries}
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(PROCESSES) as pool:
         clang = Clang(path)
-        if with_torch := next((entry for entry in built if " -include ATen/ATen.h" in entry["command"]), None):
+        if with_torch := next((entry for entry in built.values() if " -include ATen/ATen.h" in entry["command"]), None):
             clang.precompile(with_torch, pathlib.Path(folder))
-        findings = list(filter(None, pool.map(clang.findings, built)))
+        findings = list(filter(None, pool.map(clang.findings, batches(built))))
     if findings:
         print("\n".join(findings))
         return 1
     print(f"locks: ok in {len(built)} sources")
-    for name in sorted(set(chosen) - {os.path.relpath(entry["file"], root) for entry in built}):
+    for name in sorted(set(chosen) - built.keys()):
         print(f"skipped: {name} is not in this build")
     return 0
 

@@ -219,7 +219,10 @@ bool TurnRecogniser::is_turn_over() const {
   if (expected != expected_.end()) {
     signs.words = expected->second;
   } else if (milliseconds(num_samples_ - words_changed_) < kUntilExpected) {
-    return false;  // it may still come
+    // It may still come. Sound that is sent faster than it is spoken may all be here before the
+    // words are: no more of it asks again, so a pause that is long enough whatever the words say is
+    // not left waiting.
+    signs.words = 0;
   }
   return end_.is_reached(signs);
 }

@@ -1,8 +1,6 @@
 """LiveKit's agents with their OpenAI plugin, as they come by default, with predgen serve."""
 
 import asyncio
-import hashlib
-import sys
 import wave
 
 import other_clients  # noqa: F401, the packages of requirements-clients.txt
@@ -11,11 +9,10 @@ from livekit import rtc
 from livekit.agents import llm
 from livekit.plugins import openai
 
-from serving import KEY, PROMPTS, check, server, texts_of_requests
-from tiny_model import ESPEAK, REPOSITORY, missing_for
+from program import REPOSITORY
+from serving import KEY, PROMPTS, check, run_checks, texts_of_requests
 
 QUESTION = REPOSITORY / "data/samples/question.wav"
-PATIENCE = 120
 
 
 async def said(generation):
@@ -107,24 +104,4 @@ async def check_voice_and_ears(process):
     check(num_samples > 12000, f"a text is spoken: {num_samples}")
 
 
-def run(check_one, process):
-    asyncio.run(asyncio.wait_for(check_one(process), PATIENCE))
-    print(check_one.__name__, "ok")
-
-
-def main():
-    key = f"api_keys_sha256=[{hashlib.sha256(KEY.encode()).hexdigest()}]"
-    with server(key) as process:
-        run(check_llm, process)
-        run(check_text, process)
-    missing = missing_for("whisper-base", "silero", "smart-turn")
-    if not ESPEAK or missing:
-        print(f"skipped: sound (no {missing or 'espeak-ng'})")
-        return
-    with server(key, "realtime.recogniser=base", "--tts", "espeak") as process:
-        run(check_sound, process)
-        run(check_voice_and_ears, process)
-
-
-main()
-sys.exit(0)
+run_checks(of_text=[check_llm, check_text], of_sound=[check_sound, check_voice_and_ears])

@@ -188,6 +188,30 @@ def check_get(folder):
           f"no script: {done.stderr.strip()}")
 
 
+def check_rm(folder):
+    """Only what is in the folder of models, by its name, and all names or none."""
+    check(folder.run("models", "list").stdout == folder.run("models").stdout, "list is the list")
+    for part in ("split-00001-of-00002.gguf", "split-00002-of-00002.gguf", "split-0000x-of-00002.txt"):
+        (folder.path / part).write_bytes(b"x" * 1500000)
+    kept = folder.elsewhere / "kept"
+    kept.mkdir()
+    (kept / "config.json").write_text("{}")
+    (folder.path / "link").symlink_to(kept)
+    add_voice(folder, "joe", b"sound")
+    done = folder.run("models", "rm", "joe", "split-00003")
+    check(done.returncode == 2 and done.stderr.count("\n") == 1 and "split" in done.stderr and (folder.path / "joe").exists(),
+          f"a name that is none: {done.stderr.strip()}")
+    for name in ("../elsewhere", str(kept), "kept", ".", ""):
+        check(folder.run("models", "rm", name).returncode == 2 and kept.exists(), f"rm {name!r}: nothing elsewhere")
+    split = [row["name"] for row in folder.models()["models"] if row["name"].startswith("split")]
+    done = folder.run("models", "rm", "joe", "link", *split)
+    check(done.returncode == 0 and "(3 MB)" in done.stdout, f"{done.stdout} {done.stderr}")
+    check(not list(folder.path.glob("split*.gguf")) and not (folder.path / "joe").exists() and not (folder.path / "link").exists(),
+          "they are gone, all parts of the split one, too")
+    check((kept / "config.json").exists() and len(list(folder.path.glob("split*"))) == 1, "what a link names stays, and what is no part")
+    (folder.path / "split-0000x-of-00002.txt").unlink()
+
+
 def check_newcomers(folder):
     """What people try first."""
     for model, *parts in (("Qwen/Qwen2.5-7B-Instruct", "hf download Qwen/Qwen2.5-7B-Instruct", "GGUF"),
@@ -206,6 +230,7 @@ def main():
         check_list(folder)
         check_speech(folder)
         check_get(folder)
+        check_rm(folder)
         check_newcomers(folder)
         check_names(folder)
 

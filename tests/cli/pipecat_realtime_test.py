@@ -1,9 +1,7 @@
 """Pipecat's OpenAI services, as they come by default, in conversations with predgen serve."""
 
 import asyncio
-import hashlib
 import os
-import sys
 import wave
 
 from skipping import skip_without
@@ -21,11 +19,10 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor  #
 from pipecat.services.openai.realtime import events  # noqa: E402
 from pipecat.services.openai.realtime.llm import OpenAIRealtimeLLMService  # noqa: E402
 
-from serving import KEY, PROMPTS, check, server, texts_of_requests  # noqa: E402
-from tiny_model import ESPEAK, REPOSITORY, missing_for  # noqa: E402
+from program import REPOSITORY  # noqa: E402
+from serving import KEY, PROMPTS, check, run_checks, texts_of_requests  # noqa: E402
 
 QUESTION = REPOSITORY / "data/samples/question.wav"
-PATIENCE = 120
 
 
 class Listener(FrameProcessor):
@@ -102,22 +99,4 @@ async def check_sound(process):
     check(after.text, "what was said is answered")
 
 
-def run(check_one, process):
-    asyncio.run(asyncio.wait_for(check_one(process), PATIENCE))
-    print(check_one.__name__, "ok")
-
-
-def main():
-    key = f"api_keys_sha256=[{hashlib.sha256(KEY.encode()).hexdigest()}]"
-    with server(key) as process:
-        run(check_text, process)
-    missing = missing_for("whisper-base", "silero", "smart-turn")
-    if not ESPEAK or missing:
-        print(f"skipped: sound (no {missing or 'espeak-ng'})")
-        return
-    with server(key, "realtime.recogniser=base", "--tts", "espeak") as process:
-        run(check_sound, process)
-
-
-main()
-sys.exit(0)
+run_checks(of_text=[check_text], of_sound=[check_sound])

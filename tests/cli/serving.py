@@ -1,6 +1,8 @@
 """A server on the demo model, for tests of its clients."""
 
+import asyncio
 import contextlib
+import hashlib
 import re
 import signal
 import subprocess
@@ -9,7 +11,7 @@ import urllib.request
 
 import openai
 
-from program import PREDGEN, REPOSITORY, check
+from program import ESPEAK, PREDGEN, REPOSITORY, check, missing_for
 
 DEMO = REPOSITORY / "checkpoints" / "demo"
 MODEL = ["--model", DEMO, "--dtype", "fp32", "--threads", "1"]
@@ -81,3 +83,19 @@ def wait_for(condition, what):
     while not condition():
         check(time.monotonic() < end, what)
         time.sleep(0.01)
+
+
+def run_checks(of_text, of_sound):
+    """Coroutines that take a server: one after the other, those of sound where recogniser and voice are."""
+    def run(checks, *arguments):
+        with server(f"api_keys_sha256=[{hashlib.sha256(KEY.encode()).hexdigest()}]", *arguments) as process:
+            for one in checks:
+                asyncio.run(asyncio.wait_for(one(process), 120))
+                print(one.__name__, "ok")
+
+    run(of_text)
+    missing = missing_for("whisper-base", "silero", "smart-turn")
+    if not ESPEAK or missing:
+        print(f"skipped: sound (no {missing or 'espeak-ng'})")
+    else:
+        run(of_sound, "realtime.recogniser=base", "--tts", "espeak")

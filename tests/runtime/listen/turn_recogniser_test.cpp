@@ -436,18 +436,26 @@ TEST(TurnRecogniser, WhatDoesNotCountIsLeftOut) {
 TEST(TurnRecogniser, WhatTheWordsSayIsAwaitedForAWhile) {
   Ear ear;
   ear.in.set_end(kByWords);
-  ear.in.add(tone(2000));
+  ear.in.add(tone(1700));
   ear.desk.hear_voice("find me", voice(1000, false, 1.0));  // the pause alone would end it
   EXPECT_THAT(ear.turns, IsEmpty());
   ear.in.expect_end("find me", 0.5);
   EXPECT_THAT(ear.turns, SizeIs(1));
-  ear.in.add(tone(2000));
+  ear.in.add(tone(500));
   ++ear.desk.utterance;
   ear.desk.hear_voice("a hotel", voice(500, false, 1.0));
   ear.in.add(tone(140));
   EXPECT_THAT(ear.turns, SizeIs(1));
   ear.in.add(tone(10));
   EXPECT_THAT(ear.turns, SizeIs(2));
+}
+
+TEST(TurnRecogniser, APauseThatIsLongEnoughWhateverTheWordsSayEndsATurnWithoutMoreSound) {
+  Ear ear;
+  ear.in.set_end(kByWords);
+  ear.in.add(tone(3000));  // all there is, sent at once
+  ear.desk.hear_voice("find me", voice(1000, false, 0.0));
+  EXPECT_THAT(ear.turns, SizeIs(1));
 }
 
 TEST(TurnRecogniser, WhatWordsSayIsRememberedUntilTheTurnIsOver) {
