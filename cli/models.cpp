@@ -241,7 +241,7 @@ void add_models(CLI::App& app, const std::stop_token&) {
       "Which models can be called by their name; get NAME fetches one, rm NAME removes it");
   CLI::App* get = add_models_get(*command);
   add_models_rm(*command);
-  command->add_subcommand("list", "The list, as without a word");
+  command->add_subcommand("list", "The list, as without a word")->fallthrough();
   command->require_subcommand(0, 1);
   get->excludes(command->add_flag("--json", *json, "one JSON document on stdout"));
   get->excludes(command->add_flag("--check", *with_hashes,

@@ -73,8 +73,7 @@ void run_rm(const std::vector<std::string>& names) {
         fs::remove_all(part);
       }
     } catch (const fs::filesystem_error& error) {
-      throw UserError("{}: cannot be removed: {}", error.path1().string(),
-                      error.code().message());
+      throw UserError("{}: cannot be removed: {}", error.path1().string(), error.code().message());
     }
     std::printf("removed %s (%.0f MB)\n", model.path.c_str(), static_cast<double>(size) / 1e6);
   }

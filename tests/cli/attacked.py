@@ -29,6 +29,7 @@ def is_sanitised():
 
 SANITISED = is_sanitised()
 LOADED = os.getloadavg()[0] > 0.5 * os.cpu_count()
+FLOOD_SECONDS = float(os.environ.get("PREDGEN_FLOOD_SECONDS", "3"))
 ANSWER_SECONDS = (10 if SANITISED else 1) * (1 if LOADED else 0.5)
 
 
@@ -175,7 +176,7 @@ async def open_web_socket(reader, writer):
     need(head.startswith(b"HTTP/1.1 101"), f"a WebSocket opens: {head}")
 
 
-async def flood(port, pieces, first=b"", seconds=3.0, bytes_a_second=None, begins=b"", is_web_socket=False):
+async def flood(port, pieces, first=b"", seconds=FLOOD_SECONDS, bytes_a_second=None, begins=b"", is_web_socket=False):
     """Sends `pieces` in turn, as often as the server takes them; connects again if it is cut. Checks that what comes
     begins with `begins`."""
     end, sent, seen = time.monotonic() + seconds, 0, []

@@ -190,7 +190,8 @@ def check_get(folder):
 
 def check_rm(folder):
     """Only what is in the folder of models, by its name, and all names or none."""
-    check(folder.run("models", "list").stdout == folder.run("models").stdout, "list is the list")
+    for more in [], ["--json"]:
+        check(folder.run("models", "list", *more).stdout == folder.run("models", *more).stdout, "list is the list")
     for part in ("split-00001-of-00002.gguf", "split-00002-of-00002.gguf", "split-0000x-of-00002.txt"):
         (folder.path / part).write_bytes(b"x" * 1500000)
     kept = folder.elsewhere / "kept"

@@ -47,7 +47,7 @@ def same_records(builds):
         check(json.loads(found.stdout) == {**summary, "output": str(builds.scratch / name)},
               f"one document: {found.stdout}")
         builds.check_same(name)
-    torchrun = (sys.executable, "-m", "torch.distributed.run", "--no-python", "--nproc-per-node", "2",
+    torchrun = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--no-python", "--nproc-per-node", "2",
                 PREDGEN)
     builds.run("torchrun", program=torchrun)
     builds.check_same("torchrun")

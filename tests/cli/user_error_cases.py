@@ -171,6 +171,16 @@ CASES = {
         smollm2 --into | --into
         | name
     """,
+    "models list": """
+        x | x
+        --cehck | --cehck | did you mean --check?
+    """,
+    "models rm": """
+        nobody | nobody: no model of this name in
+        ../nobody | ../nobody: no model of this name in
+        nobody --yse | --yse
+        | name
+    """,
     "plan": """
         --config {t}/data-build.yaml | data-build.yaml | another command
         --config @config

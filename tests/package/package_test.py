@@ -1,6 +1,6 @@
 """cmake --install, find_package(predgen) and add_subdirectory, as others use them.
 
-usage: package_test.py BUILD_FOLDER PYTHON_WITH_TORCH
+usage: package_test.py BUILD_FOLDER PYTHON_WITH_TORCH Package|PartOfAnother     (the latter compiles predgen's lower rooms)
 """
 import json
 import os
@@ -59,7 +59,7 @@ def run(*command, **options):
     return subprocess.run([str(word) for word in command], env=environment, text=True, capture_output=True, **options)
 
 
-class Package(unittest.TestCase):
+class Installed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.scratch = BUILD / "package_test"  # always the same, so that ccache knows what was compiled in it
@@ -102,6 +102,8 @@ class Package(unittest.TestCase):
         expected = json.loads(self.succeeds(self.predgen("tokenize", "--model", self.demo, "--text", "Hello there", "--json")))
         self.assertEqual(self.succeeds(run(build / "consumer", self.demo)), str(len(expected["results"][0]["token_ids"])))
 
+
+class Package(Installed):
     def test_runs_from_where_it_was_moved(self):
         answer = self.succeeds(self.predgen("generate", "--model", self.demo, "--prompt", "Hello", "--max-new-tokens", "4"))
         self.assertNotEqual(answer.strip(), "")
@@ -205,6 +207,8 @@ class Package(unittest.TestCase):
         done = run(build / "session", self.elsewhere / "none", "Hello")
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
 
+
+class PartOfAnother(Installed):
     def test_a_part_of_another_project(self):
         done, build = self.configured("super", SUPERPROJECT_CMAKE, f"-DPREDGEN_PYTHON={PYTHON}", "-DCMAKE_UNITY_BUILD=ON")
         self.succeeds(done)

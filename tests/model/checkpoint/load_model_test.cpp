@@ -151,7 +151,8 @@ TEST_F(CheckpointTest, TiedEmbeddingsMayBeStoredAsTheHead) {
     weights["lm_head.weight"] = weights["model.embed_tokens.weight"];
     weights.erase("model.embed_tokens.weight");
   });
-  const auto loaded = load_model(*open_checkpoint(folder_.path()), {}, kCpu);
+  const auto loaded =
+      load_model(*open_checkpoint(folder_.path()), {}, {.device = "cpu", .dtype = "fp32"});
   EXPECT_TRUE(at::equal(probe(*small_model()), probe(*loaded)));
 }
 
@@ -160,7 +161,8 @@ TEST_F(CheckpointTest, PartsBesideTheTextModelAreLeftOut) {
     weights["vision_tower.patch_embedding.weight"] = at::zeros({2, 3});
     weights["mtp.layers.0.input_layernorm.weight"] = at::zeros({2});
   });
-  const auto loaded = load_model(*open_checkpoint(folder_.path()), {}, kCpu);
+  const auto loaded =
+      load_model(*open_checkpoint(folder_.path()), {}, {.device = "cpu", .dtype = "fp32"});
   EXPECT_TRUE(at::equal(probe(*small_model()), probe(*loaded)));
 }
 

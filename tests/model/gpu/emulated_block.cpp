@@ -27,10 +27,10 @@ struct Thread {
   jmp_buf place;
   std::unique_ptr<char[]> stack;
   State state = State::kEnded;
-  const void* given = nullptr;  // to the others of its warp
 };
 
 std::vector<std::unique_ptr<Thread>> threads;
+std::vector<const void*> given;  // by each thread to the others of its warp
 size_t current;
 ucontext_t first_scheduler;
 jmp_buf scheduler;
@@ -97,6 +97,7 @@ void run_emulated_block(int num_threads, ThreadOrder order, const std::function<
   const auto count = static_cast<size_t>(num_threads);
   body = &kernel;
   while (threads.size() < count) threads.push_back(std::make_unique<Thread>());
+  given.resize(threads.size());
   for (size_t i = 0; i < count; ++i) threads[i]->state = State::kRuns;
   const size_t num_warps = (count + kWarpThreads - 1) / kWarpThreads;
   do {
@@ -115,13 +116,11 @@ void sync_emulated_block() { wait_at(State::kAtBlock); }
 
 void sync_emulated_warp() { wait_at(State::kAtWarp); }
 
-void exchange_in_emulated_warp(const void* given,
-                               const std::function<void(const GivenByLane&)>& visit) {
-  const size_t me = current, first = me - me % kWarpThreads;
-  threads[me]->given = given;
+const void* const* give_to_emulated_warp(const void* by_this_thread) {
+  const size_t me = current;
+  given[me] = by_this_thread;
   wait_at(State::kAtWarp);
-  visit([&](int lane) { return threads[first + static_cast<size_t>(lane)]->given; });
-  wait_at(State::kAtWarp);  // nobody gives anew before all have taken
+  return given.data() + (me - me % kWarpThreads);
 }
 
 }  // namespace predgen

@@ -19,12 +19,19 @@ enum class ThreadOrder { kAscending, kDescending };
 /// runs until it has to wait for others. Error if they wait for each other at different places.
 void run_emulated_block(int num_threads, ThreadOrder order, const std::function<void()>& kernel);
 
-/// For the kernel's threads: __syncthreads(), __syncwarp(), and what a whole warp exchanges:
-/// `visit` sees what each lane gives, while all lanes wait.
+/// For the kernel's threads: __syncthreads() and __syncwarp().
 void sync_emulated_block();
 void sync_emulated_warp();
-using GivenByLane = std::function<const void*(int lane)>;
-void exchange_in_emulated_warp(const void* given,
-                               const std::function<void(const GivenByLane& given_by)>& visit);
+
+/// Waits for the thread's warp; returns what each of its lanes gives, which is valid until the next
+/// wait.
+const void* const* give_to_emulated_warp(const void* given);
+
+/// What a whole warp exchanges: `visit` is called with what each lane gives, while all lanes wait.
+template <class Visit>
+void exchange_in_emulated_warp(const void* given, const Visit& visit) {
+  visit(give_to_emulated_warp(given));
+  sync_emulated_warp();  // nobody gives anew before all have taken
+}
 
 }  // namespace predgen

@@ -38,9 +38,8 @@ int lane_index() { return static_cast<int>(thread_index.x % 32); }
 float __shfl_xor_sync(uint32_t, float value, int lane_mask) {
   const int from = lane_index() ^ lane_mask;
   float taken = 0.0f;
-  exchange_in_emulated_warp(&value, [&](const GivenByLane& given_by) {
-    taken = *static_cast<const float*>(given_by(from));
-  });
+  exchange_in_emulated_warp(
+      &value, [&](const void* const* given) { taken = *static_cast<const float*>(given[from]); });
   return taken;
 }
 
@@ -73,16 +72,17 @@ void multiply_tile(float sums[4], const uint32_t weights[4], const uint32_t inpu
   struct Given {
     const uint32_t *weights, *inputs;
   } const mine{weights, inputs};
-  exchange_in_emulated_warp(&mine, [&](const GivenByLane& given_by) {
-    const auto given = [&](int lane) { return static_cast<const Given*>(given_by(lane)); };
+  exchange_in_emulated_warp(&mine, [&](const void* const* lanes) {
+    const auto given = [&](int lane) { return static_cast<const Given*>(lanes[lane]); };
     const int group = lane_index() / 4, pair = lane_index() % 4;
     for (int i = 0; i < 4; ++i) {
       const int output = group + i / 2 * 8, token = 2 * pair + i % 2;
-      for (int k = 0; k < 16; ++k) {
+      for (int k = 0; k < 16; k += 2) {
         const int at = k % 8 / 2, late = k / 8;
         const uint32_t w = given(output % 8 * 4 + at)->weights[output / 8 + 2 * late];
         const uint32_t x = given(token * 4 + at)->inputs[late];
-        sums[i] += half_of(w, k % 2) * half_of(x, k % 2);
+        sums[i] += half_of(w, 0) * half_of(x, 0);
+        sums[i] += half_of(w, 1) * half_of(x, 1);
       }
     }
   });

@@ -13,8 +13,8 @@ constexpr int kHeads = 4, kKeyHeads = 2, kHeadDim = 24, kPlaces = 160, kNew = 10
 
 /// Float32 [2 * kNew,H*D] of the new tokens of two sequences, the second one 90 places long.
 at::Tensor attend(int num_splits, int tile, std::span<const int32_t> tiles) {
-  constexpr int kTokens = 2 * kNew;
-  const at::Tensor queries = normal({kTokens, kHeads, kHeadDim}, 1);
+  constexpr int kQueries = 2 * kNew;
+  const at::Tensor queries = normal({kQueries, kHeads, kHeadDim}, 1);
   std::vector<at::Tensor> kept;
   std::vector<GpuCache> caches;
   std::vector<GpuToken> tokens;
@@ -35,15 +35,15 @@ at::Tensor attend(int num_splits, int tile, std::span<const int32_t> tiles) {
                         .others = {0, 0}});
     }
   }
-  at::Tensor parts = at::empty({kTokens, kHeads, num_splits, kHeadDim + 2});
-  at::Tensor x = at::zeros({kTokens, kHeads * kHeadDim});
+  at::Tensor parts = at::empty({kQueries, kHeads, num_splits, kHeadDim + 2});
+  at::Tensor x = at::zeros({kQueries, kHeads * kHeadDim});
   emulated_kernels(ThreadOrder::kAscending)
       .attend(GpuType::kFloat32,
               {.queries = queries.const_data_ptr<float>(),
                .tokens = tokens.data(),
                .caches = caches.data(),
                .cache_stride = 1,
-               .num_tokens = kTokens,
+               .num_tokens = kQueries,
                .num_heads = kHeads,
                .num_key_heads = kKeyHeads,
                .head_dim = kHeadDim,
@@ -54,7 +54,7 @@ at::Tensor attend(int num_splits, int tile, std::span<const int32_t> tiles) {
                .parts = parts.mutable_data_ptr<float>(),
                .x = x.mutable_data_ptr(),
                .tiles = tiles.empty() ? nullptr : tiles.data(),
-               .num_tiles = tiles.empty() ? kTokens / tile : static_cast<int>(tiles.size())},
+               .num_tiles = tiles.empty() ? kQueries / tile : static_cast<int>(tiles.size())},
               nullptr);
   return x;
 }

@@ -1,4 +1,7 @@
-"""Registers and spills of the kernels for CUDA as ptxas says, on every kind of GPU that they are for."""
+"""Registers and spills of the kernels for CUDA as ptxas says, on every kind of GPU that they are for.
+
+usage: gpu_registers_test.py sample|whole NVCC HEADERS COMPILER     (sample: the oldest and the newest kind)
+"""
 
 import pathlib
 import re
@@ -6,12 +9,12 @@ import subprocess
 import sys
 import tempfile
 
-ARCHITECTURES = (80, 86, 89, 90, 100, 120)
+ARCHITECTURES = (80, 86, 89, 90, 100, 120) if sys.argv[1] == "whole" else (80, 120)
 MOST_REGISTERS = 128  # so that two blocks of 256 threads share a processor
 MOST_OF_WIDE = 255  # products of many rows, whose sums fill a processor with one block
 MOST_SHARED = 48 * 1024  # bytes that a kernel may have without asking for more
 
-nvcc, headers, compiler = sys.argv[1:]
+nvcc, headers, compiler = sys.argv[2:]
 root = pathlib.Path(__file__).resolve().parents[3]
 with tempfile.TemporaryDirectory() as folder:
     codes = [part for a in ARCHITECTURES for part in ("-gencode", f"arch=compute_{a},code=sm_{a}")]

@@ -3,9 +3,11 @@
 
 #include "model/gpu/cuda_module.h"
 
+extern const char* const planted_build;  // planted_build.cpp, of each module its own
+
 extern "C" const predgen::CudaModule* predgen_cuda_module() {
   static const predgen::CudaModule module{
-      .build = PREDGEN_BUILD,
+      .build = planted_build,
       .kernels = nullptr,
       .make_graph_memory =
           [](at::Device, predgen::StreamPriority) -> std::unique_ptr<const predgen::GraphMemory> {

@@ -1,0 +1,2 @@
+extern const char* const planted_build;
+const char* const planted_build = PREDGEN_BUILD;
