@@ -55,8 +55,6 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
       ->check(CLI::IsMember(evaluate::group_names()));
   command->add_flag("--restart", flags->run.restart,
                     "Drop what an unfinished run has left in the output");
-  command->add_flag("--judge-yes", flags->run.judge_agreed,
-                    "Call the judge however often the estimate says (section `judge`)");
   command->callback([config_options, compare, flags, stop] {
     if (config_options->file.empty() == compare->results.empty()) {
       throw UserError("give either --config FILE or --compare A B");

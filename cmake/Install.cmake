@@ -1,6 +1,6 @@
 # cmake --install: a tree that may be moved as a whole.
 #   bin/predgen         finds LibTorch, then starts libexec/predgen/predgen (predgen.sh.in)
-#   bin/predgen-fetch-model  fetches models: a link into share/predgen/scripts
+#   bin/predgen-fetch-model, bin/predgen-judge  fetch models, grade answers: links into share/predgen/scripts
 #   libexec/predgen/    the programs, and the module that one of them opens for a GPU
 #   lib/                the libraries, Arrow's and sherpa-onnx's with them; lib/torch: LibTorch, a link to
 #                       it or a copy
@@ -44,14 +44,18 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/predgen)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs ${PROJECT_SOURCE_DIR}/checkpoints DESTINATION share/predgen
   PATTERN smollm2-mtp EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/data/samples DESTINATION share/predgen/data)
-set(fetching known_models.py package_index.py convert_whisper.py ctranslate2_file.py onnx_file.py whisper_graphs.py)
-list(TRANSFORM fetching PREPEND ${PROJECT_SOURCE_DIR}/scripts/)
-install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/fetch_model.py DESTINATION share/predgen/scripts)
-install(FILES ${fetching} DESTINATION share/predgen/scripts)
-install(CODE "
-  set(link \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin/predgen-fetch-model\")
-  file(REMOVE \"\${link}\")
-  file(CREATE_LINK ../share/predgen/scripts/fetch_model.py \"\${link}\" SYMBOLIC)")
+set(modules known_models.py package_index.py convert_whisper.py ctranslate2_file.py onnx_file.py whisper_graphs.py
+  judge_client.py judge_columns.py judge_prompts.py)
+list(TRANSFORM modules PREPEND ${PROJECT_SOURCE_DIR}/scripts/)
+install(FILES ${modules} DESTINATION share/predgen/scripts)
+foreach(name fetch-model judge)
+  string(REPLACE - _ script ${name}.py)
+  install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/${script} DESTINATION share/predgen/scripts)
+  install(CODE "
+    set(link \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin/predgen-${name}\")
+    file(REMOVE \"\${link}\")
+    file(CREATE_LINK ../share/predgen/scripts/${script} \"\${link}\" SYMBOLIC)")
+endforeach()
 
 if(PREDGEN_INSTALL_LIBTORCH STREQUAL "CPU")
   # libtorch_cpu.so of a LibTorch for CUDA wants two small libraries of NVIDIA's, which it finds beside itself.

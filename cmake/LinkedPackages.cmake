@@ -21,7 +21,6 @@ pkg_check_modules(SAMPLERATE REQUIRED IMPORTED_TARGET samplerate)
 pkg_check_modules(PORTAUDIO REQUIRED IMPORTED_TARGET portaudio-2.0)
 pkg_check_modules(SPEEXDSP IMPORTED_TARGET speexdsp)  # runtime/ does without
 find_package(Boost 1.74 REQUIRED)  # headers only: Beast
-pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
 find_package(HDF5 REQUIRED COMPONENTS C)  # compiles a C test: the project needs C among its languages
 
 # HDF5's own targets differ between cmake versions; this one does not.

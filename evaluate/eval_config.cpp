@@ -147,6 +147,13 @@ void check_methods(ConfigReader& reader, const EvalConfig& config) {
 }  // namespace
 
 EvalConfig read_eval_config(ConfigReader& reader) {
+  if (reader.has("judge")) {
+    throw UserError(
+        "\"judge\": is no section any more; take it out, and give its values to predgen-judge (of "
+        "the package, or scripts/judge.py of the sources), which grades the results of the "
+        "finished "
+        "run: docs/quality.md");
+  }
   EvalConfig config;
   read_models(reader, config);
   reader.optional("chat_template", config.chat_template);
@@ -169,17 +176,6 @@ EvalConfig read_eval_config(ConfigReader& reader) {
 
   read_speech(reader.section("speech"), config);
   read_generation(reader.section("generation"), config);
-
-  if (reader.has("judge")) {
-    config.judge = read_judge_config(reader.section("judge"));
-    if (config.judge.pairs &&
-        std::ranges::find(config.methods, "baseline") == config.methods.end()) {
-      reader.problem("judge",
-                     "\"pairs\" compares with the method 'baseline', which is not among "
-                     "\"methods\"");
-    }
-    if (config.judge.cache.empty()) config.judge.cache = config.output / "judge_cache";
-  }
 
   reader.optional("device", config.device);
   reader.optional("dtype", config.dtype);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/config.h"
-#include "evaluate/judge_config.h"
 #include "evaluate/method.h"
 #include "evaluate/turn_set_config.h"
 #include "voice/make_voice.h"
@@ -26,7 +25,6 @@ struct EvalConfig {
   std::string system_prompt = "none";  // none, table3 or a text; the same in every method
   TurnSetConfig turns;
   std::vector<std::string> training_data;  // files; turns found in them are shown apart
-  JudgeConfig judge;                       // of the answers
 
   double characters_per_minute = 600;  // of typed turns
   double end_of_turn_wait = 0;  // seconds from the last word until the turn is known to be over

@@ -75,40 +75,6 @@ Json describe_changed_texts(const Rows& baseline, const Rows& rows) {
   return describe(changed, std::ssize(rows));
 }
 
-Json describe_judged(const Rows& rows) {
-  double grades = 0;
-  int64_t num_grades = 0, no_grade = 0, no_outcome = 0, n = 0;
-  std::map<std::string, int64_t> outcomes;
-  for (const Json* row : rows) {
-    if (!row->contains("judge_grade")) continue;
-    ++n;
-    if (const Json& grade = row->at("judge_grade"); !grade.is_null()) {
-      ++num_grades;
-      grades += grade.get<double>();
-    }
-    no_grade += row->at("judge_grade_problem") != "";
-    no_outcome += row->at("judge_against_baseline_problem") != "";
-    if (const Json& outcome = row->at("judge_against_baseline"); !outcome.is_null()) {
-      ++outcomes[outcome];
-    }
-  }
-  if (n == 0) return nullptr;
-  Json json{{"grade", nullptr}, {"pairs", nullptr}};
-  if (num_grades + no_grade > 0) {
-    json["grade"] = {
-        {"mean", num_grades > 0 ? Json(grades / static_cast<double>(num_grades)) : Json()},
-        {"n", num_grades},
-        {"missing", no_grade}};
-  }
-  if (!outcomes.empty() || no_outcome > 0) {
-    json["pairs"] = {{"wins", outcomes["win"]},
-                     {"ties", outcomes["tie"]},
-                     {"losses", outcomes["loss"]},
-                     {"missing", no_outcome}};
-  }
-  return json;
-}
-
 void add_quality(const EvalTurn& turn, Json& row) {
   if (turn.right_answer) {
     const Grade graded = grade(*turn.right_answer, text_of(row));

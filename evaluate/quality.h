@@ -5,9 +5,8 @@
 
 namespace predgen::evaluate {
 
-// Quality of answers, for results.json. A share of turns is {"share", "low",
-// "high" (95 %), "count", "n"}. Null if no turn has the data. All but the judge's are computed from
-// the texts.
+// Quality of answers by their texts, for results.json. A share of turns is {"share", "low",
+// "high" (95 %), "count", "n"}. Null if no turn has the data.
 
 /// Of turns with a right answer: a share by the flexible rule (Extraction), under "strict" by the
 /// strict one, and under "by_category" by category where the set has categories.
@@ -19,10 +18,6 @@ Json describe_task_answers(const Rows& rows, const TurnSet& turns);
 
 /// Share of the texts that differ from those of `baseline`; entry i of both is of the same turn.
 Json describe_changed_texts(const Rows& baseline, const Rows& rows);
-
-/// Of judged answers: "grade", {"mean", "n", "missing"}, and "pairs", {"wins", "ties", "losses",
-/// "missing"} against the baseline.
-Json describe_judged(const Rows& rows);
 
 /// Adds to a row the measures that need only the texts.
 void add_quality(const EvalTurn& turn, Json& row);

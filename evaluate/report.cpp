@@ -150,11 +150,26 @@ Json summarize_turns(const ReportInput& input, const ReportRun& run,
     method["top_k"] = parts.verifier.name == "topk" ? Json(parts.verifier.top_k) : Json();
     method["accuracy"] = describe_accuracy(rows, input.turns);
     method["task"] = describe_task_answers(rows, input.turns);
-    method["judge"] = describe_judged(rows);
+    method["judge"] = nullptr;  // scripts/judge.py has it
     summary["methods"][name] = method;
   }
   summary["comparisons"] = compare_methods(rows_of, input.methods);
   return summary;
+}
+
+/// What the set says of its turns: by these a judge knows what was asked.
+Json describe_set(const TurnSet& set) {
+  Json turns = Json::array();
+  for (const EvalTurn& turn : set.turns) {
+    Json history = Json::array();
+    if (!turn.right_answer) {  // else it is worked examples
+      for (const Message& message : turn.history) {
+        history.push_back({{"role", message.role}, {"content", message.content}});
+      }
+    }
+    turns.push_back({{"id", turn.id}, {"history", history}, {"continues", turn.continues}});
+  }
+  return turns;
 }
 
 bool is_seen(data::PromptSet::Overlap overlap) {
@@ -204,6 +219,7 @@ Json make_report(const ReportInput& input) {
   report["training_overlap"] = count_training_overlap(overlap);
   report["heard"] = describe_heard(input.turns);
   report["num_turns"] = input.turns.turns.size();
+  report["set"] = describe_set(input.turns);
   report["skipped"] = input.turns.skipped;
   report["failed"] = std::move(failed);
   report["config"] = input.resolved_config;

@@ -72,23 +72,6 @@ std::string category_table(const Json& methods) {
   return table;
 }
 
-/// Answers that the judge could not judge; each is in results.json.
-std::string judge_problems(const Json& report) {
-  constexpr int64_t kShown = 5;
-  std::string lines;
-  int64_t count = 0;
-  for (const Json& row : report["turns"]) {
-    for (const char* key : {"judge_grade_problem", "judge_against_baseline_problem"}) {
-      const Json& problem = at_path(row, {key});
-      if (problem.is_null() || problem == "" || ++count > kShown) continue;
-      lines += fmt::format("  turn {}, {}: {}\n", row["id"].get<std::string>(),
-                           row["method"].get<std::string>(), problem.get<std::string>());
-    }
-  }
-  if (count > kShown) lines += fmt::format("  and {} more, in results.json\n", count - kShown);
-  return count == 0 ? "" : fmt::format("\nNot judged, and in no mean: {}\n", count) + lines;
-}
-
 /// Empty without training data.
 std::string overlap_line(const Json& report) {
   const Json& seen = at_path(report, {"training_overlap"});
@@ -118,7 +101,7 @@ std::string format_table(const Json& report) {
   }
   const std::string heard = heard_line(report);
   if (!heard.empty()) tables += "\n" + heard + "\n";
-  return tables + overlap_line(report) + judge_problems(report);
+  return tables + overlap_line(report);
 }
 
 std::string format_csv(const Json& report) {

@@ -16,7 +16,6 @@
 #include "core/progress.h"
 #include "evaluate/eval_worker.h"
 #include "evaluate/journal.h"
-#include "evaluate/judge/eval_judge.h"
 #include "evaluate/report.h"
 #include "evaluate/run_conversations.h"
 #include "evaluate/training_overlap.h"
@@ -35,8 +34,7 @@ std::string identity_of(const EvalConfig& config, const TurnSet& turns, const st
   hasher.add(version);
   std::erase_if(values, [](const auto& entry) {
     const std::string& key = entry.first;
-    return key == "output" || key == "workers" || key.starts_with("training_data") ||
-           key.starts_with("judge.");
+    return key == "output" || key == "workers" || key.starts_with("training_data");
   });
   for (const auto& [key, value] : values) hasher.add(key).add(value);
   for (const EvalTurn& turn : turns.turns) {
@@ -85,12 +83,6 @@ Json run_evaluation(const EvalConfig& config, const ConfigReader& reader, const 
   const TurnSet turns = load_turns(config.turns);
   const std::vector<data::PromptSet::Overlap> overlap =
       find_training_overlap(turns, config.training_data);
-  const LoadOptions load{.device = config.device,
-                         .dtype = config.dtype,
-                         .quantization = parse_quantization(config.quantize),
-                         .width_invariant = config.width_invariant};
-  const std::unique_ptr<EvalJudge> judge =
-      EvalJudge::make(config, turns.turns, load, options.judge_agreed, stop);
   std::shared_ptr<const EvalWeights> weights = load_eval_weights(config, config.models.front());
   const std::unique_ptr<const Voice> voice = make_voice(config.voice);
   make_folder(config.output);
@@ -153,7 +145,6 @@ Json run_evaluation(const EvalConfig& config, const ConfigReader& reader, const 
                      failed["id"].get<std::string>(), failed["method"].get<std::string>(),
                      failed["error"].get<std::string>());
       }
-      if (judge) environment["judge"] = judge->judge(done["rows"]);
       runs.push_back({model, *priced, std::move(done["rows"]), std::move(done["failed"])});
     }
   }

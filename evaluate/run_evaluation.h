@@ -10,9 +10,8 @@
 namespace predgen::evaluate {
 
 struct RunOptions {
-  std::string version;        // of the program: a different one starts over
-  bool restart = false;       // drops what an unfinished run has left
-  bool judge_agreed = false;  // the judge may be called however often
+  std::string version;   // of the program: a different one starts over
+  bool restart = false;  // drops what an unfinished run has left
 };
 
 /// Runs every model at every price on all turns, writes the report into the configuration's output

@@ -64,7 +64,7 @@ packages=(
   build-essential cmake ninja-build ccache git ca-certificates pkg-config python3 python3-venv
   libhdf5-dev libyaml-cpp-dev libgtest-dev libgmock-dev libcli11-dev
   libspdlog-dev libfmt-dev nlohmann-json3-dev libpcre2-dev libsentencepiece-dev libutf8proc-dev libxxhash-dev libjemalloc-dev
-  libespeak-ng-dev espeak-ng-data libsndfile1-dev libsamplerate0-dev portaudio19-dev libspeexdsp-dev libboost-dev libcurl4-openssl-dev
+  libespeak-ng-dev espeak-ng-data libsndfile1-dev libsamplerate0-dev portaudio19-dev libspeexdsp-dev libboost-dev
 )
 [ $with_tests = 0 ] || packages+=(clang-14 clang-format-14 clang-tidy-14 chromium chromium-driver curl haproxy)
 if command -v dpkg-query >/dev/null; then

@@ -18,7 +18,7 @@ for place in man bash-completion; do mv "$deb/usr/lib/predgen/share/$place" "$de
 mkdir -p "$deb/usr/share/zsh"
 mv "$deb/usr/lib/predgen/share/zsh/site-functions" "$deb/usr/share/zsh/vendor-completions"
 rmdir "$deb/usr/lib/predgen/share/zsh"
-ln -s ../lib/predgen/bin/predgen ../lib/predgen/bin/predgen-fetch-model "$deb/usr/bin"
+ln -s ../lib/predgen/bin/predgen{,-fetch-model,-judge} "$deb/usr/bin"
 ln -s ../../lib/predgen/share/doc/predgen "$deb/usr/share/doc/predgen"
 
 # The service: what configs/deploy/predgen@.service names.

@@ -80,6 +80,7 @@ for file in /usr/share/man/man1/predgen-chat.1.gz /usr/share/bash-completion/com
   [ -e "$file" ] || grep -q "path-exclude" -r /etc/dpkg/dpkg.cfg.d || { echo "FAILED  no $file"; exit 1; }
 done
 quietly predgen-fetch-model --list
+quietly predgen-judge --help
 try deb predgen
 try_service
 quietly apt-get purge -y predgen

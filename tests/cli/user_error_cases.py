@@ -116,7 +116,7 @@ CASES = {
         --config {c} turns.kind=x | turns.kind | prompts
         --config {c} clock.kidn=x | clock.kidn | kind
         --config {c} threads=x | threads | x
-        --config {c} judge.endpoint=http://127.0.0.1:1 judge.model=x | judge.prompts
+        --config {c} judge.endpoint=http://127.0.0.1:1 | predgen-judge
         --compare @results {t}/results
         --compare {t}/results @results
         --compare {t}/results | --compare

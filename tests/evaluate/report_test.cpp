@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "core/error.h"
 #include "evaluate/method.h"
@@ -48,12 +47,8 @@ struct Fixture {
       run.rows.push_back(make_row(turn, "cllm_jacobi", "Well.", 6));
     }
   }
-  /// `change_rows`: a judge's part.
-  Json report(
-      const std::vector<data::PromptSet::Overlap>& overlap = {},
-      const std::function<void(Json& rows)>& change_rows = [](Json&) {}) const {
-    Json rows = to_json(run, turns);
-    change_rows(rows["rows"]);
+  Json report(const std::vector<data::PromptSet::Overlap>& overlap = {}) const {
+    const Json rows = to_json(run, turns);
     const std::vector<ReportRun> runs{
         {"m", to_json(RunPrice{.basis = "the configuration"}), rows["rows"], rows["failed"]}};
     return make_report({methods, turns, runs, "model: m\n", Json::object(), overlap});
@@ -182,29 +177,31 @@ TEST(Report, TaskAnswersAndChangedTexts) {
   }
 }
 
-TEST(Report, JudgedAnswersAndThoseThatCouldNotBe) {
+TEST(Report, SaysWhatCameBeforeEachTurn) {
   Fixture fixture;
-  EXPECT_NE(format_table(fixture.report()).find(" no judge "), std::string::npos);
-  const auto judge_rows = [](Json& rows) {
-    const auto say = [](Json& row, const Json& grade, const Json& outcome,
-                        const std::string& grade_problem, const std::string& outcome_problem) {
-      row["judge_grade"] = grade;
-      row["judge_against_baseline"] = outcome;
-      row["judge_grade_problem"] = grade_problem;
-      row["judge_against_baseline_problem"] = outcome_problem;
-    };
-    for (Json& row : rows) say(row, 6, nullptr, "", "");
-    say(rows[2], 9, "win", "", "");
-    say(rows[7], nullptr, nullptr, "HTTP 500", "HTTP 503");
-  };
-  const Json report = fixture.report({}, judge_rows);
-  const Json& judge = report["methods"]["top3"]["judge"];
-  EXPECT_EQ(judge["grade"], Json::parse(R"({"mean":9.0,"n":1,"missing":1})"));
-  EXPECT_EQ(judge["pairs"], Json::parse(R"({"wins":1,"ties":0,"losses":0,"missing":1})"));
-  EXPECT_TRUE(report["methods"]["baseline"]["judge"]["pairs"].is_null());
+  fixture.turns.turns[0].history = {{"user", "hi"}, {"assistant", "yes?"}};
+  fixture.turns.turns[1].continues = true;
+  EXPECT_EQ(
+      fixture.report()["set"],
+      Json::parse(
+          R"([{"id":"a","history":[{"role":"user","content":"hi"},{"role":"assistant","content":"yes?"}],"continues":false},)"
+          R"({"id":"b","history":[],"continues":true}])"));
+  fixture.turns.turns[0].right_answer = RightAnswer{AnswerKind::kLetter, "B"};
+  EXPECT_TRUE(fixture.report()["set"][0]["history"].empty());  // worked examples
+}
+
+TEST(Report, ShowsWhatAJudgeSaid) {
+  Json report = Fixture().report();
+  EXPECT_TRUE(report["methods"]["top3"]["judge"].is_null());
+  EXPECT_NE(format_table(report).find(" no judge "), std::string::npos);
+  for (const auto& [name, method] : report["runs"][0]["methods"].items()) {
+    method["judge"] = Json::parse(R"({"grade":{"mean":6.0,"n":2,"missing":0},"pairs":null})");
+  }
+  report["runs"][0]["methods"]["top3"]["judge"] =
+      Json::parse(R"({"grade":{"mean":9.0,"n":1,"missing":1},)"
+                  R"("pairs":{"wins":1,"ties":0,"losses":0,"missing":1}})");
   const std::string table = format_table(report);
-  for (const char* part : {" 6.00 ", " 9.00 1 out ", " 1/0/0 1 out ",
-                           "Not judged, and in no mean: 2\n", "turn b, top3: HTTP 503\n"}) {
+  for (const char* part : {" 6.00 ", " 9.00 1 out ", " 1/0/0 1 out "}) {
     EXPECT_NE(table.find(part), std::string::npos) << part << table;
   }
   EXPECT_EQ(table.find("no judge"), std::string::npos);

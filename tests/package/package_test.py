@@ -165,6 +165,10 @@ class Package(Installed):
         helped = self.predgen("models", "get", "smollm2", "--into", self.elsewhere / "models", environment={"PIP_NO_INDEX": "1"})
         self.assertIn("fetch_model: smollm2: ", helped.stderr, "its script is found")
 
+    def test_grades_answers(self):
+        self.assertIn("predgen-judge", self.succeeds(run(self.tree / "bin/predgen-judge", "--help")), "its modules are found")
+        self.assertEqual(list((self.tree / "share/predgen/scripts").rglob("*.pyc")), [])
+
     def test_licences_come_along(self):
         names = {file.name for file in (self.tree / "share/doc/predgen").rglob("*")}
         self.assertLessEqual({"LICENSE", "LICENSE.predgen-espeak"} - (

@@ -131,7 +131,7 @@ class SpdxList(Scratch):
 class DebianPackage(Scratch):
     def make(self, name):
         tree = self.folder / f"tree of {name}"
-        for file in ("bin/predgen", "bin/predgen-fetch-model", "share/man/man1/predgen.1.gz", "share/doc/predgen/LICENSE",
+        for file in ("bin/predgen", "bin/predgen-fetch-model", "bin/predgen-judge", "share/man/man1/predgen.1.gz", "share/doc/predgen/LICENSE",
                      "share/bash-completion/completions/predgen", "share/zsh/site-functions/_predgen"):
             (tree / file).parent.mkdir(parents=True, exist_ok=True)
             (tree / file).write_text(f"{file}\n")
