@@ -149,10 +149,8 @@ void check_methods(ConfigReader& reader, const EvalConfig& config) {
 EvalConfig read_eval_config(ConfigReader& reader) {
   if (reader.has("judge")) {
     throw UserError(
-        "\"judge\": is no section any more; take it out, and give its values to predgen-judge (of "
-        "the package, or scripts/judge.py of the sources), which grades the results of the "
-        "finished "
-        "run: docs/quality.md");
+        "\"judge\" is no section any more: take it out, and grade the finished run with "
+        "predgen-judge (scripts/judge.py of the sources; docs/quality.md)");
   }
   EvalConfig config;
   read_models(reader, config);
