@@ -152,10 +152,11 @@ int64_t choose_pool(const serve::ServeConfig& config, const LanguageModel& model
 
 /// The first passes take longer than others. Returns their prices, or `known` if it has any.
 PassPrices warm_up(Engine& engine, Baton& baton, const PassPrices& known) {
-  if (known.is_known()) return known;
   const Baton::Hold hold(baton);
-  constexpr int64_t kWidest = 16;
-  return measure_prices(engine, std::min(kWidest, engine.model().max_positions() - 1));
+  const int64_t widest = std::min<int64_t>(16, engine.model().max_positions() - 1);
+  PassPrices prices = known.is_known() ? known : measure_prices(engine, widest);
+  engine.share_fairly(prices.tokens_for(1), measure_reading(engine));
+  return prices;
 }
 
 std::string voice_summary(const VoiceFlags& flags, const Voice* voice) {
@@ -224,7 +225,6 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
       session_config(config, ears.name.empty() ? "" : checkpoint->name(),
                      !options.model.adapter.empty(), voice != nullptr, engine, baton);
   const PassPrices prices = warm_up(engine, baton, session.generator.prices);
-  engine.share_fairly(prices.tokens_for(1));
   if (config.realtime.drafts_yield) engine.yield_speculation(prices.tokens_for(1));
 
   SystemClock clock(stop);

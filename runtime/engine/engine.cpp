@@ -129,27 +129,31 @@ std::vector<EngineResult> Engine::run(std::span<const EngineRequest> requests) {
   return results;
 }
 
-std::vector<Engine::Part> Engine::next_parts() const {
+std::vector<Engine::Part> Engine::next_parts() {
   std::vector<AskedOfPass> asked;
   for (const Work* work : open_) {
     const auto last = last_pass_.find(work->call.client);
+    const auto owed = owed_.find(work->call.client);
     asked.push_back({.client = work->call.client,
                      .call = &work->call,
                      .priority = work->request.priority,
                      .num_pending = work->num_pending(),
                      .num_drafted = work->num_drafted(),
+                     .num_cached = work->sequence.num_cached(),
+                     .owed = owed == owed_.end() ? 0 : owed->second,
                      .last_pass = last == last_pass_.end() ? 0 : last->second,
                      .num_skipped = work->num_skipped});
   }
-  const std::vector<int64_t> counts =
-      plan_pass(asked, {.tokens = config_.pass_tokens,
-                        .yields_at = yields_at_,
-                        .speculation = config_.speculation,
-                        .shares_at = shares_at_,
-                        .num_recent_clients = std::ssize(last_pass_)});
+  PassPlan plan = plan_pass(asked, {.tokens = config_.pass_tokens,
+                                    .yields_at = yields_at_,
+                                    .speculation = config_.speculation,
+                                    .shares_at = shares_at_,
+                                    .reading = reading_,
+                                    .num_recent_clients = std::ssize(last_pass_)});
+  owed_ = std::move(plan.owed);
   std::vector<Part> parts;
-  for (size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] > 0) parts.push_back({open_[i], counts[i]});
+  for (size_t i = 0; i < plan.counts.size(); ++i) {
+    if (plan.counts[i] > 0) parts.push_back({open_[i], plan.counts[i]});
   }
   return parts;
 }

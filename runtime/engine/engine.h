@@ -27,7 +27,7 @@ namespace predgen {
 struct EngineConfig {
   /// Tokens per pass. A longer prompt runs in several passes, each of which counts. Of several
   /// sequences' requests the most urgent go first; equally urgent ones share what is left, in equal
-  /// parts by client (Baton), and within a client shortest first (plan_pass()).
+  /// parts by client (Baton), and within a client cheapest first (plan_pass()).
   int64_t pass_tokens = 512;
   /// Sequences per pass; of equally urgent ones those that have waited longest go first.
   int64_t pass_sequences = std::numeric_limits<int64_t>::max();
@@ -100,13 +100,16 @@ class Engine {
   /// a pass over one (PassPrices::tokens_for(1)).
   void yield_speculation(int64_t tokens_a_pass) { yields_at_ = tokens_a_pass; }
   /// From now on work that makes others wait runs in pieces: beside other requests it gets as many
-  /// tokens as make a pass over the shortest of them longer by half; one client's tokens count
-  /// together beside other clients'. Beside a client that was served in the last 16 passes, one
-  /// token is the shortest. So no answer waits for a client for more than twice as long as its own
-  /// pass takes. Drafts do not count beside answers, and a draft is run whole. `tokens_a_pass` as
-  /// above.
-  void share_fairly(int64_t tokens_a_pass) {
+  /// tokens as make a pass with the cheapest part of theirs longer by half; one client's tokens
+  /// count together beside other clients'. Beside a client that was served in the last 16 passes,
+  /// one token is the cheapest. A token costs more the more cached ones it reads; a client's first
+  /// one in a pass runs even if it costs more than that, but then the client leaves out the passes
+  /// that pay for it. So no answer waits for a client for more than twice as long as its own pass
+  /// takes, unless one token of the client takes longer than half of that. Drafts do not count
+  /// beside answers, and a draft is run whole. `tokens_a_pass` as above.
+  void share_fairly(int64_t tokens_a_pass, const ReadingCosts& reading = {}) {
     shares_at_ = std::min(tokens_a_pass, config_.pass_tokens);  // if tokens cost nothing
+    reading_ = reading;
   }
 
   /// Called when memory runs out in a pass: true if some was freed, so that the pass is tried
@@ -129,7 +132,7 @@ class Engine {
   /// its exception.
   void run_pass();
   /// The parts of a pass: of as many of open_ as fit, in its order.
-  std::vector<Part> next_parts() const;
+  std::vector<Part> next_parts();
   /// Those of them that the pool can hold at once. What does not fit by itself fails.
   std::vector<Part> with_room(const std::vector<Part>& parts);
   void forward(std::span<const Part> parts);
@@ -145,8 +148,10 @@ class Engine {
   std::optional<std::thread::id> owner_;          // without a baton
   std::vector<Work*> open_;                       // pending work, oldest first
   std::optional<int64_t> yields_at_, shares_at_;  // of yield_speculation(), share_fairly()
+  ReadingCosts reading_{};                        // of share_fairly()
   std::function<bool()> give_back_;
-  std::map<std::string, int64_t> last_pass_;  // with an answer of the client
+  std::map<std::string, int64_t> last_pass_;         // with an answer of the client
+  std::map<std::string, double, std::less<>> owed_;  // by clients (PassPlan)
   int64_t num_forward_passes_ = 0;
 };
 

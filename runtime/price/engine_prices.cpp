@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,39 @@ double seconds_of_pass(Engine& engine, Sequence& sequence, TokenSpan draft, cons
   return elapsed;
 }
 
+/// What each pass takes at least. Rounds, so that a disturbance affects all of them. The second of
+/// two passes counts, as in decoding, where a pass mostly follows one of the same width.
+std::vector<double> least_seconds(const std::vector<std::function<double()>>& passes) {
+  std::vector<double> least(passes.size(), std::numeric_limits<double>::infinity());
+  double taken = 0;
+  for (int round = 0; round < kRounds && taken < kEnoughSeconds; ++round) {
+    for (size_t i = 0; i < passes.size(); ++i) {
+      double seconds = passes[i]();
+      taken += seconds;
+      if (taken < kEnoughSeconds) {
+        seconds = passes[i]();
+        taken += seconds;
+      }
+      least[i] = std::min(least[i], seconds);
+    }
+  }
+  return least;
+}
+
+/// So many cached tokens, whose keys and values are zeros, and one that is pending.
+Sequence sequence_of_zeros(KvPool& pool, int64_t num_cached, int64_t capacity) {
+  const KvLayout& layout = pool.layout();
+  std::unique_ptr<KvCache> cache = pool.make_cache(capacity);
+  cache->reserve(capacity);
+  const at::Tensor zeros_1HSD =
+      at::zeros({1, layout.num_kv_heads, num_cached, layout.head_dim}, layout.options);
+  for (int64_t i = 0; i < layout.num_layers; ++i) cache->append(i, zeros_1HSD, zeros_1HSD);
+  cache->commit(num_cached);
+  Sequence sequence(std::move(cache));
+  sequence.append(TokenIds(static_cast<size_t>(num_cached + 1), 0));
+  return sequence;
+}
+
 }  // namespace
 
 PassPrices measure_prices(Engine& engine, int64_t widest, const Clock& clock) {
@@ -47,25 +81,39 @@ PassPrices measure_prices(Engine& engine, int64_t widest, const Clock& clock) {
     widths.push_back(std::min(2 * widths.back() + 1, widest));  // 2, 4, 8, .. tokens a pass
   }
   seconds_of_pass(engine, sequence, {}, clock);  // runs the context
-  // Rounds, so that a disturbance affects all widths. The second of two passes counts, as in
-  // decoding, where a pass mostly follows one of the same width.
-  std::vector<double> least(widths.size(), std::numeric_limits<double>::infinity());
-  double taken = 0;
-  for (int round = 0; round < kRounds && taken < kEnoughSeconds; ++round) {
-    for (size_t i = 0; i < widths.size(); ++i) {
-      const TokenSpan drafted = TokenSpan(draft).first(static_cast<size_t>(widths[i]));
-      double seconds = seconds_of_pass(engine, sequence, drafted, clock);
-      taken += seconds;
-      if (taken < kEnoughSeconds) {
-        seconds = seconds_of_pass(engine, sequence, drafted, clock);
-        taken += seconds;
-      }
-      least[i] = std::min(least[i], seconds);
-    }
+  std::vector<std::function<double()>> passes;
+  for (const int64_t width : widths) {
+    passes.emplace_back([&, drafted = TokenSpan(draft).first(static_cast<size_t>(width))] {
+      return seconds_of_pass(engine, sequence, drafted, clock);
+    });
   }
+  const std::vector<double> least = least_seconds(passes);
   std::vector<PassPrices::Point> points;
   for (size_t i = 0; i < widths.size(); ++i) points.push_back({1 + widths[i], Seconds(least[i])});
   return PassPrices::measured(std::move(points));
+}
+
+ReadingCosts measure_reading(Engine& engine, const Clock& clock) {
+  constexpr int64_t kLong = 2048, kBytes = int64_t{256} << 20, kDrafted = 7;
+  KvPool pool(engine.model().kv_layout());
+  const int64_t longest = std::min({kLong, kBytes / pool.layout().bytes_per_position(),
+                                    engine.model().max_positions() - kDrafted - 1});
+  if (longest < 2 * kContext) return {};
+  Sequence after_short = sequence_of_zeros(pool, kContext, kContext + kDrafted + 1),
+           after_long = sequence_of_zeros(pool, longest, longest + kDrafted + 1);
+  const TokenIds draft(kDrafted, 0);
+  const auto pass = [&](Sequence& sequence, TokenSpan drafted) {
+    return [&engine, &clock, on = &sequence, drafted] {
+      return seconds_of_pass(engine, *on, drafted, clock);
+    };
+  };
+  const std::vector<double> least =
+      least_seconds({pass(after_short, {}), pass(after_long, {}), pass(after_short, draft),
+                     pass(after_long, draft)});
+  const double one = least[1] - least[0], all = least[3] - least[2];
+  const double scale = static_cast<double>(longest - kContext) * least[0];
+  return {.first = std::max(0.0, one / scale),
+          .further = std::max(0.0, (all - one) / (static_cast<double>(kDrafted) * scale))};
 }
 
 std::function<void(const PassSize&)> charge_passes(VirtualClock& clock, const PassPrices& prices) {

@@ -17,6 +17,11 @@ namespace predgen {
 PassPrices measure_prices(Engine& engine, int64_t widest,
                           const Clock& clock = SystemClock(std::stop_token()));
 
+/// The same for what passes read, over one token and over 8, after 128 cached ones and after 2,048:
+/// fewer if they would take more than 256 MiB, or if the model has less room. Nothing if it has
+/// hardly any, or if the difference is too small to be seen.
+ReadingCosts measure_reading(Engine& engine, const Clock& clock = SystemClock(std::stop_token()));
+
 /// For Engine::observe_passes(): charges every pass to the clock, which outlives the observer. A
 /// clock that measures has counted them already: advance() does nothing then.
 std::function<void(const PassSize&)> charge_passes(VirtualClock& clock, const PassPrices& prices);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "core/random.h"
 #include "tests/fakes/baton_clock.h"
@@ -15,18 +17,21 @@ namespace {
 
 /// A pass over one token takes a second, and as long as kTokens further ones.
 constexpr int64_t kTokens = 40;
-double pass_seconds(int64_t num_tokens) {
-  return 1 + static_cast<double>(num_tokens - 1) / static_cast<double>(kTokens);
-}
 
 struct Pass {
   double begin = 0, end = 0;
-  std::map<TokenId, int64_t> num_tokens;  // of each thread
+  std::map<TokenId, double> seconds;  // of each thread's tokens
 };
 
-/// Says nothing, and remembers whose tokens a pass has: a thread's are its number.
+/// What a pass takes beside its tokens.
+constexpr double kFixed = 1 - 1.0 / kTokens;
+
+/// Says nothing, and remembers what a pass has of whom: a thread's tokens are its number.
 class WatchingModel : public LanguageModel {
  public:
+  /// So long a token takes for each one that is cached before it.
+  explicit WatchingModel(double reading) : reading_(reading) {}
+
   int64_t vocab_size() const override { return 1; }
   int64_t max_positions() const override { return 4096; }
   TokenSpan mask_tokens() const override { return {}; }
@@ -40,14 +45,20 @@ class WatchingModel : public LanguageModel {
     for (const SequenceStep& step : steps) {
       const auto count = std::ssize(step.tokens);
       const at::Tensor none = at::zeros({1, 1, count, 1}, at::kByte);
+      for (int64_t i = 0; i < count; ++i) {
+        pass.seconds[step.tokens.back()] +=
+            1.0 / kTokens + reading_ * static_cast<double>(step.cache->length() + i);
+      }
       step.cache->append(0, none, none);
       step.cache->commit(count);
-      pass.num_tokens[step.tokens.front()] += count;
       num_logits += step.num_logits;
     }
     return at::zeros({num_logits, 1});
   }
   mutable std::vector<Pass> passes;
+
+ private:
+  const double reading_;
 };
 
 /// A client's thread asks for answers: prompts, of which some are long, and tokens one by one.
@@ -63,13 +74,20 @@ struct Wait {
   size_t first_pass = 0;  // that had not ended then
 };
 
+/// What the engine knows of the costs.
+enum class Known { kNothing, kTokens, kAll };
+
 struct SharedEngine {
-  explicit SharedEngine(bool is_fair) {
-    if (is_fair) engine.share_fairly(kTokens);
-    engine.observe_passes([this](const PassSize& size) {
+  /// `reading`: a cached token's, in seconds.
+  SharedEngine(Known known, double reading) : model(reading) {
+    if (known == Known::kTokens) engine.share_fairly(kTokens);
+    if (known == Known::kAll) engine.share_fairly(kTokens, {reading, reading});
+    engine.observe_passes([this](const PassSize&) {
       Pass& pass = model.passes.back();
       pass.begin = clock.now().count();
-      clock.advance(Seconds(pass_seconds(size.num_tokens)));
+      double seconds = kFixed;
+      for (const auto& [id, own] : pass.seconds) seconds += own;
+      clock.advance(Seconds(seconds));
       pass.end = clock.now().count();
     });
   }
@@ -103,26 +121,31 @@ struct SharedEngine {
   }
 
   /// How long a client made another one wait for a pass at most, in times of what that pass would
-  /// have taken without anybody else.
+  /// have taken without anybody else. A pass that runs another answer of the one that waits is not
+  /// waited for.
   double longest_delay(const std::vector<Thread>& threads) const {
     double longest = 0;
     for (const Wait& wait : waits) {
       std::map<std::string, double> by;  // seconds that a client costs
       for (size_t i = wait.first_pass; i < model.passes.size(); ++i) {
         const Pass& pass = model.passes[i];
-        const auto own = pass.num_tokens.find(wait.thread->id);
-        const bool is_in = own != pass.num_tokens.end();
+        const auto own = pass.seconds.find(wait.thread->id);
+        const bool is_in = own != pass.seconds.end();
+        const auto is_of_client = [&](const auto& part) {
+          return threads[static_cast<size_t>(part.first)].client == wait.thread->client;
+        };
+        if (!is_in && std::ranges::any_of(pass.seconds, is_of_client)) continue;
         const double overlap =
             (pass.end - std::max(pass.begin, wait.asked)) / (pass.end - pass.begin);
-        const double fixed = is_in ? 0 : pass_seconds(0) / double(pass.num_tokens.size());
-        for (const auto& [id, count] : pass.num_tokens) {
+        const double fixed = is_in ? 0 : kFixed / static_cast<double>(pass.seconds.size());
+        for (const auto& [id, seconds] : pass.seconds) {
           const std::string& client = threads[static_cast<size_t>(id)].client;
           if (client == wait.thread->client) continue;
-          by[client] += overlap * (fixed + static_cast<double>(count) / kTokens);
+          by[client] += overlap * (fixed + seconds);
         }
         if (!is_in) continue;
         for (const auto& [client, seconds] : by) {
-          longest = std::max(longest, seconds / pass_seconds(own->second));
+          longest = std::max(longest, seconds / (kFixed + own->second));
         }
         break;
       }
@@ -148,10 +171,10 @@ std::vector<Thread> draw_threads() {
   return threads;
 }
 
-double longest_delay(bool is_fair) {
+double longest_delay(Known known, double reading) {
   const c10::InferenceMode inference;
   const std::vector<Thread> threads = draw_threads();
-  SharedEngine shared(is_fair);
+  SharedEngine shared(known, reading);
   std::vector<QueuedThread> work;
   for (const Thread& thread : threads) {
     work.push_back({.client = thread.client, .work = [&] { shared.talk(thread); }});
@@ -162,8 +185,92 @@ double longest_delay(bool is_fair) {
 }
 
 TEST(Fairness, NobodyWaitsForAClientForMoreThanTwoPassesOfHisOwn) {
-  EXPECT_LE(longest_delay(/*is_fair=*/true), 2);
-  EXPECT_GT(longest_delay(/*is_fair=*/false), 2) << "nobody wants much";
+  EXPECT_LE(longest_delay(Known::kTokens, 0), 2);
+  EXPECT_GT(longest_delay(Known::kNothing, 0), 2) << "nobody wants much";
+}
+
+/// The longest texts cost a token a quarter of a pass.
+TEST(Fairness, WhatTokensReadCountsToo) {
+  constexpr double kReading = 1.0 / 4000;
+  EXPECT_LE(longest_delay(Known::kAll, kReading), 2);
+  EXPECT_GT(longest_delay(Known::kTokens, kReading), 2) << "nobody reads much";
+}
+
+/// 12 answers of a client go on from a text of 3,000 tokens, beside a short answer of another one.
+struct BesideForks {
+  static constexpr TokenId kForks = 12, kText = kForks, kShort = kForks + 1;
+
+  BesideForks(Known known, double reading) : shared(known, reading), text(sequence()) {
+    const c10::InferenceMode inference;
+    {
+      const Baton::Hold hold(shared.baton, "forks");
+      ask(text, 3000, kText);
+    }
+    std::vector<QueuedThread> work;
+    for (TokenId id = 0; id < kForks; ++id) {
+      work.push_back({.client = "forks", .work = [this, id] { go_on(text.fork(), id, 30); }});
+    }
+    work.push_back({.client = "short", .work = [this] { answer_shortly(); }});
+    run_queued(shared.baton, work);
+  }
+
+  Sequence sequence() { return shared.engine.make_sequence(4096); }
+  void ask(Sequence& sequence, int64_t count, TokenId id) {
+    sequence.append(TokenIds(static_cast<size_t>(count), id));
+    shared.engine.run({.sequence = &sequence});
+  }
+  void go_on(Sequence fork, TokenId id, int count) {
+    const c10::InferenceMode inference;
+    shared.engine.run({.sequence = &fork});  // the text's last token
+    for (int i = 0; i < count; ++i) ask(fork, 1, id);
+  }
+  void answer_shortly() {
+    const c10::InferenceMode inference;
+    Sequence answer = sequence();
+    ask(answer, 20, kShort);
+    const size_t first = shared.model.passes.size();
+    for (int i = 0; i < 150; ++i) {
+      const double asked = shared.clock.now().count();
+      ask(answer, 1, kShort);
+      gaps.push_back(shared.clock.now().count() - asked);
+    }
+    for (size_t i = first; i < shared.model.passes.size(); ++i) {
+      for (const auto& [id, seconds] : shared.model.passes[i].seconds) ++num_parts[id];
+    }
+  }
+  /// Between two tokens of the short answer, in seconds: so long a pass of its own takes.
+  double longest_gap() const { return std::ranges::max(gaps); }
+  double mean_gap() const {
+    return std::reduce(gaps.begin(), gaps.end()) / static_cast<double>(gaps.size());
+  }
+
+  SharedEngine shared;
+  Sequence text;
+  std::vector<double> gaps;
+  std::map<TokenId, int64_t> num_parts;  // while the short answer was under way
+};
+
+TEST(Fairness, ForksOfALongTextDoNotHoldUpAShortAnswer) {
+  constexpr double kReading = 0.6 / 3000;
+  const BesideForks weighed(Known::kAll, kReading);
+  EXPECT_LE(weighed.longest_gap(), 2);
+  EXPECT_LE(weighed.mean_gap(), 1.55);
+  EXPECT_GT(BesideForks(Known::kTokens, kReading).longest_gap(), 8);
+}
+
+/// A token of theirs takes three passes of the short answer, which itself takes up to 1.2 seconds.
+TEST(Fairness, WhatCostsMoreThanItsShareTakesTurns) {
+  const BesideForks weighed(Known::kAll, 3.0 / 3000);
+  EXPECT_LE(weighed.mean_gap(), 1.65);
+  EXPECT_LE(weighed.longest_gap(), 1.2 + 3.1);
+  const auto less_parts = [](const auto& a, const auto& b) { return a.second < b.second; };
+  std::map<TokenId, int64_t> forks = weighed.num_parts;
+  forks.erase(BesideForks::kText);
+  forks.erase(BesideForks::kShort);
+  ASSERT_EQ(std::ssize(forks), BesideForks::kForks);
+  const auto [least, most] = std::ranges::minmax_element(forks, less_parts);
+  EXPECT_GE(least->second, 1);
+  EXPECT_LE(most->second, least->second + 1);
 }
 
 }  // namespace
