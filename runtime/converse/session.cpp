@@ -7,6 +7,7 @@
 #include "core/stop.h"
 #include "core/text.h"
 #include "runtime/converse/session_turn.h"
+#include "runtime/generate/answer_constraint.h"
 
 namespace predgen {
 namespace {
@@ -138,6 +139,10 @@ std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const Turn
   if (config_.sampling) {
     turn.sampler = std::make_shared<Sampler>(*config_.sampling, turn.result.number);
   }
+  if (config_.constraint) {
+    turn.constraint = std::make_shared<AnswerConstraint>(
+        config_.constraint, tokenizer_.stop_tokens(), tokenizer_.vocab_size());
+  }
   try {
     return run(turn);
   } catch (const Interrupted&) {
@@ -184,7 +189,15 @@ std::optional<TurnResult> Session::run(Turn& turn) {
     note(turn, heard->time,
          heard->is_final ? TurnEvent::Kind::kFinal : TurnEvent::Kind::kTranscript, heard->text);
     if (!heard->is_final) {
-      if (!result.error) attempt([&] { work_ahead(*heard, turn); });
+      if (!result.error) {
+        attempt([&] {
+          try {
+            work_ahead(*heard, turn);
+          } catch (const DeadEnd& error) {  // the answer to the final words need not come to it
+            note(turn, clock_.now(), TurnEvent::Kind::kNotExplored, first_line(error.what()));
+          }
+        });
+      }
       continue;
     }
     result.prompt_text = heard->text;
@@ -225,6 +238,7 @@ GenerationConfig Session::answer_config(const Turn& turn) const {
   return {.max_new_tokens = config_.turn.max_new_tokens,
           .stop_tokens = tokenizer_.stop_tokens(),
           .sampler = turn.sampler,
+          .constraint = turn.constraint,
           .should_stop = [&] { return turn.stop.stop_requested(); }};
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/converse/words_end.h"
 #include "runtime/engine/engine.h"
 #include "runtime/generate/make_generator.h"
+#include "runtime/generate/token_constraint.h"
 #include "runtime/speculate/input_time_speculator.h"
 #include "runtime/speculate/make_verifier.h"
 #include "runtime/speech/speaker.h"
@@ -25,10 +26,11 @@ struct SessionConfig {
   GeneratorConfig generator{};
   SpeculationConfig speculation{};
   std::optional<SamplingConfig> sampling{};  // only with the greedy verifier; nullopt: greedy
-  uint64_t first_turn = 0;                   // its number: each turn has draws of its own
-  std::string system_prompt{};               // its text; empty: none
-  ToolSet tools{};                           // functions that the model may call
-  bool thinks = false;                       // a model whose template lets one choose
+  std::shared_ptr<const TokenConstraint> constraint{};  // of every answer; null: none
+  uint64_t first_turn = 0;                          // its number: each turn has draws of its own
+  std::string system_prompt{};                      // its text; empty: none
+  ToolSet tools{};                                  // functions that the model may call
+  bool thinks = false;                              // a model whose template lets one choose
   std::shared_ptr<const EndReadout> end_readout{};  // for TurnObserver::on_end_by_words; null: none
   PauseHistory pauses{};       // of the turns before the first, for TurnConfig::waits_for_pauses
   int64_t max_context = 8192;  // tokens of prompt and answer; the model may have fewer positions

@@ -13,6 +13,7 @@
 #include "runtime/converse/session.h"
 #include "runtime/converse/turn.h"
 #include "runtime/converse/turn_pace.h"
+#include "runtime/generate/answer_constraint.h"
 #include "text/sentence/spoken_opening.h"
 
 namespace predgen {
@@ -54,9 +55,10 @@ struct Session::Turn {
     Seconds time;
   };
   std::optional<Prepared> prepared{};
-  std::shared_ptr<const Sampler> sampler{};  // none: greedy
-  bool is_over = false;                      // the user's words are final
-  size_t trace_bytes = 0;                    // of texts in events
+  std::shared_ptr<const Sampler> sampler{};        // none: greedy
+  std::shared_ptr<AnswerConstraint> constraint{};  // none: anything
+  bool is_over = false;                            // the user's words are final
+  size_t trace_bytes = 0;                          // of texts in events
 
   /// `speaker` synthesises `text` ahead; null: no voice.
   void prepare(const std::string& text, Seconds now, Speaker* speaker) {

@@ -1,6 +1,7 @@
 #include "runtime/generate/autoregressive_generator.h"
 
 #include "runtime/generate/choices.h"
+#include "runtime/generate/forced_tokens.h"
 #include "runtime/generate/sequence_pass.h"
 
 namespace predgen {
@@ -10,9 +11,17 @@ GenerationResult AutoregressiveGenerator::generate(Sequence& sequence, const Gue
                                                    const TokenCallback& on_tokens) {
   GenerationResult result;
   while (has_room(sequence, config, result)) {
-    const std::optional<at::Tensor> logits_1V = run_draft(engine_, sequence, {}, config, result);
-    if (!logits_1V) break;
-    const TokenIds next = Choices(config, *logits_1V, sequence.tokens(), {}).found({});
+    TokenTree forced;
+    if (config.constraint) {
+      add_forced(forced, place_of(sequence.tokens(), config), sequence.capacity() - sequence.size(),
+                 config.max_new_tokens - result.num_new_tokens - 1);
+    }
+    const std::optional<at::Tensor> logits =
+        run_draft(engine_, sequence, forced.tokens(), config, result);
+    if (!logits) break;
+    const Choices choices(config, *logits, sequence.tokens(), forced);
+    const TokenIds next =
+        choices.found(forced.size() > 0 ? choices.follow() : std::vector<int64_t>());
     if (!commit_tokens(sequence, next, config, on_tokens, result)) break;
   }
   return result;

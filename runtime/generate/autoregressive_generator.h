@@ -4,7 +4,7 @@
 
 namespace predgen {
 
-/// One token per pass.
+/// One token per pass, and those before it that a constraint forces.
 class AutoregressiveGenerator : public Generator {
  public:
   /// Borrows the engine.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/generate/choices.h"
+#include "runtime/generate/forced_tokens.h"
 #include "runtime/generate/masked_draft.h"
 #include "runtime/generate/sequence_pass.h"
 #include "runtime/generate/token_tree.h"
@@ -28,12 +29,14 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
     const int64_t with_masks = masks_ ? masks_->width.best() : 0;
     const int64_t without = sources_.empty() ? 0 : width_.best();
     const bool has_masks = with_masks > 0;
-    const int64_t width =
-        std::min(has_masks ? with_masks : without, sequence.capacity() - sequence.size());
+    const int64_t free = sequence.capacity() - sequence.size();
+    const int64_t width = std::min(has_masks ? with_masks : without, free);
     const TokenSpan masks = has_masks ? TokenSpan(masks_->tokens) : TokenSpan();
     // The next pass can check `left` - 2 tokens at most.
     const int64_t num_masks = masks_within(width, std::min(std::ssize(masks), left - 2));
     TokenTree tree;
+    const AnswerConstraint::PlacePtr place = place_of(sequence.tokens(), config);
+    if (config.constraint) next.resize(static_cast<size_t>(count_allowed(place, next)));
     const std::vector<int64_t> first = tree.add(next, std::min(width - num_masks, left - 1));
     const int64_t room = std::min(width - num_masks * (1 + std::ssize(first)), left - 1);
     for (const auto& source : sources_) {
@@ -43,10 +46,15 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
         result.stop_reason = StopReason::kCancelled;
         return result;
       }
-      for (const TokenIds& path : *paths) tree.add(path, room);
+      for (TokenIds& path : *paths) {
+        if (config.constraint) path.resize(static_cast<size_t>(count_allowed(place, path)));
+        tree.add(path, room);
+      }
     }
+    const int64_t num_guessed = tree.size(), guessed_depth = tree.depth();
+    const std::vector<int64_t> passed = add_forced(tree, place, free - num_guessed, left - 1);
     const MaskedDraft draft(tree, first, masks.first(static_cast<size_t>(num_masks)),
-                            width - tree.size());
+                            std::min(width - num_guessed, free - tree.size()), passed);
     const std::optional<at::Tensor> logits = run_draft(engine_, sequence, draft.tokens(), config,
                                                        result, draft.sees_DD(), draft.num_masks());
     if (!logits) break;
@@ -54,9 +62,12 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
     const Choices choices(config, checked, sequence.tokens(), tree);
     const std::vector<int64_t> path = choices.follow();
     const TokenIds found = choices.found(path);
-    next = draft.guess_behind(path, *logits);
+    next = draft.guess_behind(path, *logits, choices.place_after(path, found.back()));
     if (next.empty() && refines_ && !config.sampler) next = choices.guess_after(path, first);
-    (has_masks ? masks_->width : width_).record(tree.depth(), std::ssize(path));
+    // Forced tokens come after all guesses.
+    const int64_t num_right =
+        std::ranges::count_if(path, [&](int64_t token) { return token < num_guessed; });
+    (has_masks ? masks_->width : width_).record(guessed_depth, num_right);
     if (masks_ && !has_masks) masks_->width.record(0, 0);     // so that they are tried again
     if (draft.sees_DD().defined()) sequence.keep_path(path);  // else it is already in place
     if (!commit_tokens(sequence, found, config, on_tokens, result)) break;

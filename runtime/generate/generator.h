@@ -12,11 +12,17 @@
 
 namespace predgen {
 
+class AnswerConstraint;
+
 struct GenerationConfig {
   int64_t max_new_tokens = 512;
   TokenIds stop_tokens{};
   /// Draws the tokens. Null: the most likely ones.
   std::shared_ptr<const Sampler> sampler{};
+  /// What the answer may say, made for one answer or for the drafts of one, for these stop tokens.
+  /// Applied before the sampler; where it allows no token, the answer fails with DeadEnd. Null:
+  /// anything.
+  std::shared_ptr<AnswerConstraint> constraint{};
   /// Where the answer begins in the sequence, even if earlier calls have begun it.
   int64_t answer_begin = 0;
   Priority priority = Priority::kCommitted;

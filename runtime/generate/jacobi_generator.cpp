@@ -48,16 +48,15 @@ GenerationResult JacobiGenerator::generate(Sequence& sequence, const Guess& gues
   };
   while (has_room(sequence, config, result)) {
     const int64_t left = config.max_new_tokens - result.num_new_tokens;
-    const TokenSpan window = draft.next(sequence, std::min(left, 1 + width_.best()), refill);
+    const TokenSpan window = draft.next(sequence, config, left, refill, width_.best());
     if (stopped) {
       result.stop_reason = StopReason::kCancelled;
       break;
     }
     const std::optional<at::Tensor> logits = run_draft(engine_, sequence, window, config, result);
     if (!logits) break;
-    const int64_t num_checked = std::ssize(window);
     const TokenIds found = draft.take(config, *logits, sequence.tokens());
-    width_.record(num_checked, std::ssize(found) - 1);
+    width_.record(draft.num_guessed(), std::min(draft.num_guessed(), std::ssize(found) - 1));
     if (!commit_tokens(sequence, found, config, on_tokens, result)) break;
   }
   return result;

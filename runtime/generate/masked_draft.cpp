@@ -7,7 +7,7 @@
 namespace predgen {
 
 MaskedDraft::MaskedDraft(const TokenTree& tree, const std::vector<int64_t>& first, TokenSpan masks,
-                         int64_t room)
+                         int64_t room, const std::vector<int64_t>& passed)
     : tokens_(tree.tokens().begin(), tree.tokens().end()),
       sees_DD_(tree.mask_GG()),
       num_each_(std::ssize(masks)) {
@@ -16,6 +16,9 @@ MaskedDraft::MaskedDraft(const TokenTree& tree, const std::vector<int64_t>& firs
   order.insert(order.end(), first.begin(), first.end());
   for (int64_t token = 0; token < tree.size(); ++token) {
     if (std::ranges::find(first, token) == first.end()) order.push_back(token);
+  }
+  if (!passed.empty()) {
+    std::erase_if(order, [&](int64_t token) { return std::ranges::count(passed, token) > 0; });
   }
   const int64_t count = std::clamp<int64_t>(room / num_each_, 0, std::ssize(order));
   masked_.assign(order.begin(), order.begin() + count);
@@ -34,13 +37,14 @@ MaskedDraft::MaskedDraft(const TokenTree& tree, const std::vector<int64_t>& firs
   }
 }
 
-TokenIds MaskedDraft::guess_behind(const std::vector<int64_t>& path,
-                                   const at::Tensor& logits_NV) const {
+TokenIds MaskedDraft::guess_behind(const std::vector<int64_t>& path, const at::Tensor& logits_NV,
+                                   const AnswerConstraint::PlacePtr& place) const {
   const auto masked = std::ranges::find(masked_, path.empty() ? -1 : path.back());
   if (masked == masked_.end()) return {};
   const int64_t before = std::ssize(tokens_) - num_masks_ + 1;  // rows
-  return argmax_rows(
-      logits_NV.narrow(0, before + (masked - masked_.begin()) * num_each_, num_each_));
+  const at::Tensor rows_NV =
+      logits_NV.narrow(0, before + (masked - masked_.begin()) * num_each_, num_each_);
+  return place ? likeliest_path(rows_NV, place) : argmax_rows(rows_NV);
 }
 
 }  // namespace predgen

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/generate/answer_constraint.h"
 #include "runtime/generate/token_tree.h"
 #include "text/token_ids.h"
 
@@ -19,9 +20,10 @@ namespace predgen {
 class MaskedDraft {
  public:
   /// At most `room` masks: after the token before the tree, then after those of `first`, indices of
-  /// the tree's tokens, then after the others.
+  /// the tree's tokens, then after the others; none after `passed`, which are forced to go on
+  /// within the tree (-1: the token before it).
   MaskedDraft(const TokenTree& tree, const std::vector<int64_t>& first, TokenSpan masks,
-              int64_t room);
+              int64_t room, const std::vector<int64_t>& passed = {});
 
   TokenSpan tokens() const { return tokens_; }
   /// Masks at the end of tokens().
@@ -31,8 +33,10 @@ class MaskedDraft {
 
   /// What the masks after the last token of `path`, indices of the tree's tokens, predict after the
   /// one that follows it; empty if it has none. `logits_NV` [D+1,V]: after the token before the
-  /// draft and after each of its tokens.
-  TokenIds guess_behind(const std::vector<int64_t>& path, const at::Tensor& logits_NV) const;
+  /// draft and after each of its tokens. `place`: where the token that follows leads to, if there
+  /// is a constraint; the prediction keeps to it.
+  TokenIds guess_behind(const std::vector<int64_t>& path, const at::Tensor& logits_NV,
+                        const AnswerConstraint::PlacePtr& place = nullptr) const;
 
  private:
   TokenIds tokens_;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "runtime/generate/answer_constraint.h"
 
 namespace predgen {
 
@@ -29,12 +30,17 @@ std::optional<std::vector<TokenIds>> ModelSource::propose(TokenSpan tokens,
   own.max_new_tokens = width;
   const auto drafted = [&] { return sequence_.tokens().subspan(tokens.size()); };
   bool full = false;
-  const GenerationResult result = generator_.generate(sequence_, {}, own, [&](TokenSpan) {
-    full = std::ssize(drafted()) - room.tree.num_known(drafted()) >= room.left();
-    return !full && !(config.should_stop && config.should_stop());
-  });
-  if (result.stop_reason == StopReason::kCancelled && !full) return std::nullopt;
-  const TokenSpan draft = drafted();
+  try {
+    const GenerationResult result = generator_.generate(sequence_, {}, own, [&](TokenSpan) {
+      full = std::ssize(drafted()) - room.tree.num_known(drafted()) >= room.left();
+      return !full && !(config.should_stop && config.should_stop());
+    });
+    if (result.stop_reason == StopReason::kCancelled && !full) return std::nullopt;
+  } catch (const DeadEnd&) {  // the answer need not come to it
+  }
+  // A pass with forced tokens may find more than there is room for.
+  const int64_t longest = room.tree.num_known(drafted()) + room.left();
+  const TokenSpan draft = drafted().first(std::min(drafted().size(), static_cast<size_t>(longest)));
   TokenIds path(draft.begin(),
                 std::ranges::find_if(draft, [&](TokenId id) { return id >= num_ids_; }));
   return path.empty() ? std::vector<TokenIds>() : std::vector<TokenIds>{std::move(path)};

@@ -189,20 +189,27 @@ at::Tensor Sampler::scaled(const at::Tensor& logits_V, TokenSpan before,
   return scaled_V / at::scalar_tensor(config_.temperature, scaled_V.options());
 }
 
-TokenId Sampler::sample(const at::Tensor& logits_V, TokenSpan before, int64_t answer_begin) const {
+TokenId Sampler::sample(const at::Tensor& logits_V, TokenSpan before, int64_t answer_begin,
+                        const at::Tensor& allowed_V) const {
   const at::Tensor scaled_V = scaled(logits_V, before, answer_begin);
-  if (config_.temperature == 0) return argmax_rows(scaled_V.unsqueeze(0)).front();
   const auto place = static_cast<uint64_t>(std::ssize(before) - answer_begin);
+  if (!allowed_V.defined()) return draw(scaled_V, place);
+  const at::Tensor ids = allowed_V.nonzero().view(-1);  // ascending
+  return ids[draw(scaled_V.index_select(0, ids), place)].item<int64_t>();
+}
+
+int64_t Sampler::draw(const at::Tensor& scaled_V, uint64_t place) const {
+  if (config_.temperature == 0) return argmax_rows(scaled_V.unsqueeze(0)).front();
   const double uniform = Random(seed_, "token", place).uniform();
   const int64_t V = scaled_V.numel();
-  const auto drawn_of = [&](const at::Tensor& ids, bool is_all) -> std::optional<TokenId> {
+  const auto drawn_of = [&](const at::Tensor& ids, bool is_all) -> std::optional<int64_t> {
     const Ranking ranking(scaled_V.index_select(0, ids).cpu());
     std::optional<double> of_all;
     if (!is_all) of_all = (scaled_V - scaled_V.max()).exp_().sum().item<double>();
     const std::optional<size_t> chosen = Draw(ranking, of_all)(config_, uniform);
     if (!chosen) return {};
     const int64_t in_ids = ranking.order_N[static_cast<int64_t>(*chosen)].item<int64_t>();
-    return static_cast<TokenId>(ids[in_ids].item<int64_t>());
+    return ids[in_ids].item<int64_t>();
   };
   if (config_.top_k > 0 && config_.top_k < V) {
     return *drawn_of(most_likely_ids(scaled_V, config_.top_k), /*is_all=*/true);

@@ -44,13 +44,17 @@ class Sampler {
  public:
   /// `answer`: its number in a conversation; each answer has its own random numbers.
   explicit Sampler(const SamplingConfig& config, uint64_t answer = 0);
-  /// The token after `before`, in which the answer begins at `answer_begin`. UserError for a bias
-  /// of a token that the model does not have.
-  TokenId sample(const at::Tensor& logits_V, TokenSpan before, int64_t answer_begin) const;
+  /// The token after `before`, in which the answer begins at `answer_begin`. `allowed_V`: bool,
+  /// those that may be drawn, at least one; undefined: all. UserError for a bias of a token that
+  /// the model does not have.
+  TokenId sample(const at::Tensor& logits_V, TokenSpan before, int64_t answer_begin,
+                 const at::Tensor& allowed_V = {}) const;
 
  private:
   /// float64 on the device of the logits: after penalties, by temperature.
   at::Tensor scaled(const at::Tensor& logits_V, TokenSpan before, int64_t answer_begin) const;
+  /// The index drawn at this place of the answer. `scaled_V`: scaled().
+  int64_t draw(const at::Tensor& scaled_V, uint64_t place) const;
 
   SamplingConfig config_;
   uint64_t seed_;

@@ -24,18 +24,28 @@ std::optional<at::Tensor> run_draft(Engine& engine, Sequence& sequence, TokenSpa
   return pass.logits;
 }
 
+AnswerConstraint::PlacePtr place_of(TokenSpan tokens, const GenerationConfig& config) {
+  if (!config.constraint) return nullptr;
+  return config.constraint->after(tokens.subspan(static_cast<size_t>(config.answer_begin)));
+}
+
 bool commit_tokens(Sequence& sequence, TokenSpan tokens, const GenerationConfig& config,
                    const TokenCallback& on_tokens, GenerationResult& result) {
   const auto stop = std::ranges::find_if(
       tokens, [&](TokenId token) { return is_stop_token(config.stop_tokens, token); });
   const int64_t until_stop = stop - tokens.begin() + (stop == tokens.end() ? 0 : 1);
-  const int64_t count = std::min(until_stop, config.max_new_tokens - result.num_new_tokens);
+  int64_t count = std::min(until_stop, config.max_new_tokens - result.num_new_tokens);
+  const bool is_dead_end = count > 0 && tokens[static_cast<size_t>(count) - 1] == kNoToken;
+  if (is_dead_end) --count;
   result.num_accepted += std::min(count, std::ssize(tokens) - 1);  // the last is the pass's own
   tokens = tokens.first(static_cast<size_t>(count));
   sequence.append(tokens);
   result.num_new_tokens += count;
   const bool stopped = count > 0 && is_stop_token(config.stop_tokens, tokens.back());
-  const bool wanted = !on_tokens || on_tokens(tokens);
+  const bool wanted = !on_tokens || (is_dead_end && count == 0) || on_tokens(tokens);
+  if (is_dead_end && wanted) {
+    config.constraint->fail_at_dead_end(sequence.size() - config.answer_begin);
+  }
   if (stopped) {
     result.stop_reason = StopReason::kStopToken;
   } else if (!wanted) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "runtime/engine/engine.h"
+#include "runtime/generate/answer_constraint.h"
 #include "runtime/generate/generator.h"
 
 namespace predgen {
@@ -17,8 +18,12 @@ std::optional<at::Tensor> run_draft(Engine& engine, Sequence& sequence, TokenSpa
                                     const GenerationConfig& config, GenerationResult& result,
                                     const at::Tensor& tree_GG = {}, int64_t num_masks = 0);
 
+/// Where the answer at the end of `tokens` has come to; null without a constraint.
+AnswerConstraint::PlacePtr place_of(TokenSpan tokens, const GenerationConfig& config);
+
 /// Appends `tokens` up to and including the first stop token, within the limit, counts them and
-/// calls back. True: continue; false: `result` says why not.
+/// calls back. True: continue; false: `result` says why not. DeadEnd, after all that, if kNoToken
+/// comes next.
 bool commit_tokens(Sequence& sequence, TokenSpan tokens, const GenerationConfig& config,
                    const TokenCallback& on_tokens, GenerationResult& result);
 

@@ -23,6 +23,8 @@ class TokenTree {
   /// Tokens of its longest path.
   int64_t depth() const;
   int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
+  /// Index of the token before the one at `index`; -1: it is a first one.
+  int64_t parent(int64_t index) const { return parents_[static_cast<size_t>(index)]; }
   /// bool [G,G]: which tokens each one sees, itself included. Undefined if it is one path.
   at::Tensor mask_GG() const;
 

@@ -1,8 +1,10 @@
 #include "runtime/speculate/branches.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "runtime/generate/answer_constraint.h"
 #include "runtime/generate/choices.h"
 #include "text/stop_tokens.h"
 
@@ -15,7 +17,7 @@ struct Fork {
   TokenId token = 0;
 };
 
-/// The best other token at every place of an answer, the least certain place first.
+/// The best other token at every place of an answer that may have one, the least certain first.
 std::vector<Fork> find_forks(const at::Tensor& logits_DV, TokenSpan answer) {
   const auto count = static_cast<int64_t>(answer.size());
   const at::Tensor own_D1 = at::tensor(answer, at::kLong).unsqueeze(1).to(logits_DV.device());
@@ -28,6 +30,7 @@ std::vector<Fork> find_forks(const at::Tensor& logits_DV, TokenSpan answer) {
   for (int64_t i = 0; i < count; ++i) {
     forks.push_back({margin_D.data_ptr<float>()[i], i, tokens_D.data_ptr<int64_t>()[i]});
   }
+  std::erase_if(forks, [](const Fork& fork) { return std::isinf(fork.margin); });
   std::ranges::stable_sort(forks, std::less<>(), &Fork::margin);
   return forks;
 }
@@ -46,7 +49,12 @@ std::vector<TokenIds> find_beginnings(Engine& engine, const Sequence& answered,
                                           .should_stop = config.should_stop});
   num_forward_passes += result.num_forward_passes;
   if (!result.logits) return {};
-  std::vector<Fork> forks = find_forks(*result.logits, answer);
+  at::Tensor logits_DV = *result.logits;
+  if (config.constraint) {
+    logits_DV = allowed_logits(
+        logits_DV, places_along(config.constraint->after({}), answer.first(answer.size() - 1)));
+  }
+  std::vector<Fork> forks = find_forks(logits_DV, answer);
   forks.resize(std::min(forks.size(), static_cast<size_t>(max_branches)));
   std::vector<TokenIds> beginnings;
   for (const Fork& fork : forks) {
@@ -74,6 +82,10 @@ class Shoot {
   /// `logits_1V`: after its last token.
   void take(const at::Tensor& logits_1V, const GenerationConfig& config) {
     const TokenIds found = Choices(config, logits_1V, sequence_.tokens(), {}).found({});
+    if (found.back() == kNoToken) {  // the answer need not come to this dead end
+      grows_ = false;
+      return;
+    }
     sequence_.append(found);
     answer_.insert(answer_.end(), found.begin(), found.end());
     look_at(found, config);

@@ -79,7 +79,7 @@ SpeculationStep InputTimeSpeculator::update(TokenSpan prompt, std::string_view p
   if (is_current(prompt) && (!answer().empty() || saved_logits_1V_)) {
     reuse(config, step);
   } else {
-    guess = verify(prompt, prompt_text, config, limits.first_sentence, reader, step);
+    guess = verify(prompt, prompt_text, config, limits, reader, step);
   }
   if (!guess) {
     step.generation.stop_reason = StopReason::kCancelled;
@@ -122,7 +122,9 @@ void InputTimeSpeculator::reuse(const GenerationConfig& config, SpeculationStep&
   step.num_agreed = step.num_accepted = std::min(length, config.max_new_tokens);
   if (length == 0) {
     const at::Tensor logits_1V = *std::exchange(saved_logits_1V_, {});
-    sequence_.append(Choices(config, logits_1V, sequence_.tokens(), {}).found({}));
+    const TokenIds found = Choices(config, logits_1V, sequence_.tokens(), {}).found({});
+    if (found.front() == kNoToken) config.constraint->fail_at_dead_end(0);
+    sequence_.append(found);
   } else {
     sequence_.truncate(step.num_reused + step.num_accepted);
   }

@@ -42,10 +42,10 @@ struct SpeculationConfig {
 };
 
 struct SpeculationStep {
-  int64_t num_reused = 0;          // prompt positions whose cache survived
-  int64_t num_drafted = 0;         // answer tokens offered to the verifier
-  int64_t num_agreed = 0;          // those that it kept
-  int64_t num_accepted = 0;        // answer tokens kept, those of other candidates too
+  int64_t num_reused = 0;    // prompt positions whose cache survived
+  int64_t num_drafted = 0;   // answer tokens offered to the verifier or outside the constraint
+  int64_t num_agreed = 0;    // those that it kept
+  int64_t num_accepted = 0;  // answer tokens kept, those of other candidates too
   int64_t num_forward_passes = 0;  // of the prompt, the verifier and the generator
   GenerationResult generation;
 };
@@ -89,8 +89,9 @@ class InputTimeSpeculator {
   /// between two passes and keeps what is there, an unverified rest of the answer, too. Where
   /// `config.should_stop` ends the passes of a long prompt, the step is cancelled without a token,
   /// and the answer waits for the next update to verify it.
-  /// With a sampler only what it draws again is kept, whatever the verifier. `reader` is called
-  /// before `on_tokens`.
+  /// With a sampler only what it draws again is kept, whatever the verifier. With a constraint, the
+  /// verifier gets what it allows of the answer; the pass runs what it forces after that, too.
+  /// `reader` is called before `on_tokens`.
   /// PromptTooLong if `prompt` exceeds context_length(). If this throws, the answer waits, too.
   SpeculationStep update(TokenSpan prompt, std::string_view prompt_text, GenerationConfig config,
                          const TokenCallback& on_tokens, const SpeculationLimits& limits = {},
@@ -138,7 +139,7 @@ class InputTimeSpeculator {
   /// The answer to a changed prompt as far as one verification gives it. Returns a guess at what
   /// follows; nullopt if stopped.
   std::optional<TokenIds> verify(TokenSpan prompt, std::string_view prompt_text,
-                                 const GenerationConfig& config, int64_t first_sentence,
+                                 const GenerationConfig& config, const SpeculationLimits& limits,
                                  const PromptReader& reader, SpeculationStep& step);
   /// Verifies the next part of rest_; returns what the answer has got by it, nullopt if stopped.
   std::optional<TokenIds> verify_part(const GenerationConfig& config, SpeculationStep& step,
@@ -151,10 +152,11 @@ class InputTimeSpeculator {
   /// there may be one. `draft`: what was unverified before that pass.
   void extend(TokenIds found, int64_t num_kept, TokenSpan draft, const GenerationConfig& config,
               SpeculationStep& step);
-  /// `draft` and then the pool's candidates, of at most `max_tokens` each.
-  TokenTree make_tree(TokenSpan draft, int64_t max_tokens) const;
-  /// Room for masks in the pass that verifies `tree`; may be below 0.
-  int64_t room_for_masks(int64_t num_drafted, const TokenTree& tree) const;
+  /// Adds the pool's candidates to a draft of `num_drafted` tokens and what is forced after it.
+  void add_candidates(TokenTree& tree, int64_t num_drafted, const GenerationConfig& config) const;
+  /// Room for masks in the pass that verifies `tree`, beside its first `num_known` tokens; may be
+  /// below 0.
+  int64_t room_for_masks(int64_t num_known, const TokenTree& tree) const;
   /// The logits of the pending tokens and the draft and, in the same passes, of a question.
   std::vector<std::optional<at::Tensor>> run(const EngineRequest& draft,
                                              std::optional<EngineRequest> question,

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "runtime/generate/choices.h"
+#include "runtime/generate/forced_tokens.h"
 #include "runtime/generate/masked_draft.h"
 #include "runtime/speculate/input_time_speculator.h"
 #include "text/stop_tokens.h"
@@ -17,7 +17,7 @@ constexpr int64_t kMostMasks = 16;  // beside what is verified, in one pass
 
 std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::string_view prompt_text,
                                                     const GenerationConfig& config,
-                                                    int64_t first_sentence,
+                                                    const SpeculationLimits& limits,
                                                     const PromptReader& reader,
                                                     SpeculationStep& step) {
   TokenIds whole(answer().begin(), answer().end());
@@ -26,16 +26,24 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
   const int64_t room = context_length() - static_cast<int64_t>(prompt.size());
   whole.resize(std::min(whole.size(), static_cast<size_t>(std::min(room, config.max_new_tokens))));
   step.num_drafted = std::ssize(whole);
+  AnswerConstraint::PlacePtr start;
+  if (config.constraint) {
+    start = config.constraint->after({});
+    whole.resize(static_cast<size_t>(count_allowed(start, whole)));
+  }
   const bool in_parts = width_ && (config.sampler || verifier_->is_exact());
   const TokenSpan draft = in_parts ? next_part(whole, config.max_new_tokens) : whole;
   const auto num_drafted = std::ssize(draft);
   const int64_t passes_before = num_forward_passes_;
-  const TokenTree tree = make_tree(draft, config.max_new_tokens);
-  // The draft's tokens come first in the tree.
-  std::vector<int64_t> drafted(draft.size());
-  std::iota(drafted.begin(), drafted.end(), 0);
+  TokenTree tree;
+  const std::vector<int64_t> drafted = tree.add(draft);  // 0, 1, ..
+  const int64_t most_forced =
+      draft.size() < whole.size() ? 0 : std::min(limits.max_added - 1, room - num_drafted);
+  const std::vector<int64_t> passed = add_forced(tree, start, most_forced, config.max_new_tokens);
+  const int64_t num_known = tree.size();
+  add_candidates(tree, num_drafted, config);
   const MaskedDraft masked(tree, drafted, engine_.model().mask_tokens(),
-                           room_for_masks(num_drafted, tree));
+                           room_for_masks(num_known, tree), passed);
   std::vector<std::optional<at::Tensor>> logits;
   at::Tensor tree_rows_NV;
   std::optional<Choices> choices;
@@ -48,7 +56,7 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
   };
   try {
     const Draft offered{.tokens = draft,
-                        .first_sentence = std::min(first_sentence, num_drafted),
+                        .first_sentence = std::min(limits.first_sentence, num_drafted),
                         .stop_tokens = config.stop_tokens,
                         .prompt_text = prompt_text};
     std::optional<EngineRequest> question;
@@ -72,6 +80,7 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
     if (choices && num_drafted > 0 && !config.sampler) {
       DraftLogits said{.logits_DV = logits.front()->narrow(0, 0, num_drafted),
                        .most_likely = choices->most_likely()};
+      if (!verifier_->is_exact()) said.logits_DV = choices->allowed_logits(num_drafted);
       if (logits.size() > 1) said.reply_QV = logits.back();
       step.num_agreed = verifier_->verify(offered, said);
     }
@@ -94,9 +103,13 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
   }
   if (masked.sees_DD().defined()) sequence_.keep_path(path);  // else it is already in place
   if (in_parts && !whole.empty()) record(path, drafted);
-  extend(choices->found(path), std::ssize(path), whole, config, step);
+  const TokenIds found = choices->found(path);
+  extend(found, std::ssize(path), whole, config, step);
+  step.num_accepted -= std::ranges::count_if(
+      path, [&](int64_t token) { return token >= num_drafted && token < num_known; });
   step.num_forward_passes = num_forward_passes_ - passes_before;
-  TokenIds guess = masked.guess_behind(path, *logits.front());
+  const AnswerConstraint::PlacePtr place = choices->place_after(path, found.back());
+  TokenIds guess = masked.guess_behind(path, *logits.front(), place);
   // Otherwise the likeliest tokens are worth using, but not a draw of each.
   if (guess.empty() && !config.sampler) guess = choices->guess_after(path, drafted);
   if (!whole.empty()) candidates_.add(std::move(whole));
@@ -136,7 +149,12 @@ void InputTimeSpeculator::extend(TokenIds found, int64_t num_kept, TokenSpan dra
                                  const GenerationConfig& config, SpeculationStep& step) {
   const bool ended =
       num_kept > 0 && is_stop_token(config.stop_tokens, found[static_cast<size_t>(num_kept) - 1]);
-  if (ended || std::ssize(answer()) + num_kept == config.max_new_tokens) found.pop_back();
+  const bool is_dead_end = found.back() == kNoToken;
+  if (ended || is_dead_end || std::ssize(answer()) + num_kept == config.max_new_tokens) {
+    found.pop_back();
+  }
+  // Behind other tokens it is an error if the generator goes on from there.
+  if (is_dead_end && found.empty() && answer().empty()) config.constraint->fail_at_dead_end(0);
   sequence_.append(found);
   const bool follows =
       found.size() <= draft.size() && std::ranges::equal(found, draft.first(found.size()));
@@ -145,24 +163,25 @@ void InputTimeSpeculator::extend(TokenIds found, int64_t num_kept, TokenSpan dra
   rest_ = TokenIds(rest.begin(), rest.end());
 }
 
-int64_t InputTimeSpeculator::room_for_masks(int64_t num_drafted, const TokenTree& tree) const {
-  return std::min({kMostMasks, config_.other_tokens - (tree.size() - num_drafted),
+int64_t InputTimeSpeculator::room_for_masks(int64_t num_known, const TokenTree& tree) const {
+  return std::min({kMostMasks, config_.other_tokens - (tree.size() - num_known),
                    context_length() - static_cast<int64_t>(prompt_length_) - tree.size()});
 }
 
-TokenTree InputTimeSpeculator::make_tree(TokenSpan draft, int64_t max_tokens) const {
-  TokenTree tree;
-  tree.add(draft);
-  const int64_t others = std::min(config_.other_tokens, config_.tree_tokens - std::ssize(draft));
-  const int64_t room = std::min(std::ssize(draft) + std::max<int64_t>(others, 0),
+void InputTimeSpeculator::add_candidates(TokenTree& tree, int64_t num_drafted,
+                                         const GenerationConfig& config) const {
+  const int64_t others = std::min(config_.other_tokens, config_.tree_tokens - num_drafted);
+  const int64_t room = std::min(tree.size() + std::max<int64_t>(others, 0),
                                 context_length() - static_cast<int64_t>(prompt_length_));
   for (int64_t i = 0; i < config_.num_candidates - 1; ++i) {
     if (i == std::ssize(candidates_.newest_first())) break;
     const TokenSpan candidate = candidates_.newest_first()[static_cast<size_t>(i)];
-    const auto length = static_cast<size_t>(std::min(std::ssize(candidate), max_tokens));
-    tree.add(candidate.first(length), room);
+    int64_t length = std::min(std::ssize(candidate), config.max_new_tokens);
+    if (config.constraint) {
+      length = std::min(length, count_allowed(config.constraint->after({}), candidate));
+    }
+    tree.add(candidate.first(static_cast<size_t>(length)), room);
   }
-  return tree;
 }
 
 }  // namespace predgen

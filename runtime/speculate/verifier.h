@@ -23,8 +23,10 @@ struct Draft {
 
 /// What the pass said about a draft.
 struct DraftLogits {
-  at::Tensor logits_DV;                  // row i predicts tokens[i], given the new prompt
-  TokenIds most_likely;                  // [D] or more: argmax_rows() of them
+  /// Row i predicts tokens[i], given the new prompt. If the verifier is not exact, what a
+  /// constraint forbids has -inf.
+  at::Tensor logits_DV;
+  TokenIds most_likely;                  // [D] or more: at each place, of what is allowed
   std::optional<at::Tensor> reply_QV{};  // [Q+1,V], for ask()'s question, if there was time
 };
 

@@ -50,7 +50,8 @@ class PassesOfARank {
     std::vector<EngineRequest> requests;
     for (Row& row : rows_) {
       const int64_t left = limits_.max_new_tokens - row.result.num_new_tokens;
-      requests.push_back({.sequence = &row.sequence, .draft = row.draft.next(row.sequence, left)});
+      requests.push_back(
+          {.sequence = &row.sequence, .draft = row.draft.next(row.sequence, limits_, left)});
     }
     const std::vector<EngineResult> results = engine_.run(requests);
     for (size_t i = 0; i < rows_.size(); ++i) {

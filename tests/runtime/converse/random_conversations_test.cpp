@@ -9,6 +9,7 @@
 #include "tests/fakes/queued_threads.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/stage.h"
+#include "tests/fakes/token_language.h"
 
 namespace predgen {
 namespace {
@@ -45,6 +46,7 @@ struct Variant {
   const char* name;
   at::ScalarType type;
   int64_t pool_positions;
+  bool is_constrained = false;
 };
 
 class RandomConversations : public testing::TestWithParam<Variant> {
@@ -54,6 +56,14 @@ class RandomConversations : public testing::TestWithParam<Variant> {
     config.vocab_size = tokenizer.vocab_size();
     config.max_positions = 512;
     model = Transformer::initialize(config, 5, GetParam().type);
+    if (!GetParam().is_constrained) return;
+    constraint = std::make_shared<LanguageConstraint>(sentences(tokenizer));
+  }
+
+  SessionConfig session_config(const TalkSetup& setup) const {
+    SessionConfig config = Stage::session_config(setup);
+    config.constraint = constraint;
+    return config;
   }
 
   /// The turns of one person, who shares the engine, and is interrupted at random.
@@ -62,8 +72,8 @@ class RandomConversations : public testing::TestWithParam<Variant> {
     const TalkSetup setup{.decoder = person % 2 == 0 ? "ar" : "jacobi",
                           .preset = person < 3 ? "default" : "eager",
                           .context_length = 500};
-    Session session(Stage::session_config(setup), engine, tokenizer,
-                    std::make_unique<SilentSpeaker>(), clock);
+    Session session(session_config(setup), engine, tokenizer, std::make_unique<SilentSpeaker>(),
+                    clock);
     std::vector<Turn> turns;
     for (uint64_t i = 0; i < kTurns; ++i) {
       const Seconds begin = clock.now() + Seconds(random.uniform());
@@ -107,11 +117,16 @@ class RandomConversations : public testing::TestWithParam<Variant> {
     return turns;
   }
 
+  bool is_within_constraint(TokenSpan answer) const {
+    return AnswerConstraint(constraint, tokenizer.stop_tokens(), tokenizer.vocab_size())
+               .after(answer) != nullptr;
+  }
+
   /// The answer of a session without drafts, with an engine of its own.
   TurnResult alone(const Turn& turn) const {
     VirtualClock clock(VirtualClock::Computation::kCostTable);
     Engine engine = borrowing_engine(*model);
-    Session session(Stage::session_config({.work = InputTimeWork::kCascade, .context_length = 500}),
+    Session session(session_config({.work = InputTimeWork::kCascade, .context_length = 500}),
                     engine, tokenizer, std::make_unique<SilentSpeaker>(), clock);
     session.set_history(turn.history);
     ScheduledSource source({final_one(turn.prompt, 0)});
@@ -120,6 +135,7 @@ class RandomConversations : public testing::TestWithParam<Variant> {
 
   const FakeTokenizer tokenizer{kWords};
   std::unique_ptr<Transformer> model;
+  std::shared_ptr<const TokenConstraint> constraint;
   int64_t num_accepted = 0;
 };
 
@@ -154,6 +170,7 @@ TEST_P(RandomConversations, SaysWhatEachSessionSaysAlone) {
       if (turn.answer) {
         EXPECT_EQ(*turn.answer, expected.answer) << turn.prompt;
         EXPECT_EQ(turn.said, expected.text);
+        EXPECT_TRUE(!constraint || is_within_constraint(*turn.answer)) << turn.said;
         ++num_whole;
       } else {
         EXPECT_TRUE(expected.text.starts_with(turn.said)) << turn.said;
@@ -172,7 +189,9 @@ INSTANTIATE_TEST_SUITE_P(All, RandomConversations,
                          testing::Values(Variant{"fp32", at::kFloat, 100000},
                                          Variant{"fp32Parked", at::kFloat, 1100},
                                          Variant{"bf16", at::kBFloat16, 100000},
-                                         Variant{"bf16Parked", at::kBFloat16, 1100}),
+                                         Variant{"bf16Parked", at::kBFloat16, 1100},
+                                         Variant{"fp32Within", at::kFloat, 100000, true},
+                                         Variant{"bf16ParkedWithin", at::kBFloat16, 1100, true}),
                          [](const auto& variant) { return variant.param.name; });
 
 }  // namespace

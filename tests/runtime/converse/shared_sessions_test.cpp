@@ -2,6 +2,7 @@
 
 #include "tests/fakes/queued_threads.h"
 #include "tests/fakes/stage.h"
+#include "tests/fakes/token_language.h"
 
 namespace predgen {
 namespace {
@@ -14,12 +15,14 @@ struct Answers {
 };
 
 /// Some turns of the session with this number: its own words, decoder and preset.
-Answers talk(uint64_t number, Engine& engine, const Tokenizer& tokenizer) {
+Answers talk(uint64_t number, Engine& engine, const Tokenizer& tokenizer,
+             const std::shared_ptr<const TokenConstraint>& constraint = nullptr) {
   VirtualClock clock(VirtualClock::Computation::kCostTable);
   const TalkSetup setup{.decoder = number % 2 == 0 ? "ar" : "jacobi",
                         .preset = number < 2 ? "default" : "eager"};
-  Session session(Stage::session_config(setup), engine, tokenizer,
-                  std::make_unique<FakeSpeaker>(clock), clock);
+  SessionConfig config = Stage::session_config(setup);
+  config.constraint = constraint;
+  Session session(config, engine, tokenizer, std::make_unique<FakeSpeaker>(clock), clock);
   Answers answers;
   for (uint64_t turn = 0; turn < kNumTurns; ++turn) {
     std::vector<Transcript> words = random_transcripts(10 * number + turn, 1e9, 0);
@@ -33,20 +36,21 @@ Answers talk(uint64_t number, Engine& engine, const Tokenizer& tokenizer) {
   return answers;
 }
 
-TEST(SharedSessions, SayWhatEachOfThemSaysAlone) {
-  const FakeTokenizer tokenizer(kWords);
+/// Within `constraint` if there is one.
+void expect_same_alone(const FakeTokenizer& tokenizer,
+                       const std::shared_ptr<const TokenConstraint>& constraint) {
   const FakeLanguageModel model({.vocab_size = tokenizer.vocab_size(), .next = hashed_word});
   std::vector<Answers> alone(kNumSessions), together(kNumSessions);
   for (uint64_t i = 0; i < kNumSessions; ++i) {
     Engine engine = borrowing_engine(model);
-    alone[i] = talk(i, engine, tokenizer);
+    alone[i] = talk(i, engine, tokenizer, constraint);
   }
 
   Baton baton;
   Engine engine = borrowing_engine(model, {.pass_tokens = 40, .baton = &baton});
   std::vector<std::function<void()>> work;
   for (uint64_t i = 0; i < kNumSessions; ++i) {
-    work.emplace_back([&, i] { together[i] = talk(i, engine, tokenizer); });
+    work.emplace_back([&, i] { together[i] = talk(i, engine, tokenizer, constraint); });
   }
   run_queued(baton, work);
 
@@ -56,6 +60,13 @@ TEST(SharedSessions, SayWhatEachOfThemSaysAlone) {
     num_passes += together[i].num_passes;
   }
   EXPECT_LT(engine.num_forward_passes(), num_passes * 4 / 5) << "passes are not shared";
+}
+
+TEST(SharedSessions, SayWhatEachOfThemSaysAlone) { expect_same_alone(FakeTokenizer(kWords), {}); }
+
+TEST(SharedSessions, SayWithinAConstraintWhatEachOfThemSaysAlone) {
+  const FakeTokenizer tokenizer(kWords);
+  expect_same_alone(tokenizer, std::make_shared<LanguageConstraint>(sentences(tokenizer)));
 }
 
 /// However many passes of others there are between them.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/fakes/token_language.h"
+
 namespace predgen {
 namespace {
 
@@ -53,6 +55,55 @@ TEST(Choices, WithASamplerTakeWhatItDrawsThere) {
     EXPECT_EQ(token, sampler->sample(on.logits_NV[row], tokens, 1));
     tokens.push_back(token);
   }
+}
+
+TEST(Choices, KeepToAConstraint) {
+  // "5" or "6", then "7", "8" or nothing; a 1 ends it.
+  Automaton automaton;
+  const size_t one = automaton.add_state(), two = automaton.add_state();
+  automaton.add(0, "5", one);
+  automaton.add(0, "6", one);
+  automaton.add(one, "7", two);
+  automaton.add(one, "8", two);
+  automaton.ends = {two};
+  std::vector<std::string> texts;
+  for (int i = 0; i < 10; ++i) texts.push_back(std::to_string(i));
+  texts[1] = "";
+  const auto language = std::make_shared<TokenLanguage>(automaton, texts);
+  TokenTree tree;
+  const Path draft = tree.add(TokenIds{5, 7, 1});
+  tree.add(TokenIds{6, 8});
+  at::Tensor logits_NV = at::zeros({6, 10});  // after 2, 5, 7, 1, 6, 8
+  logits_NV[0][6] = logits_NV[1][9] = logits_NV[2][4] = logits_NV[4][7] = 4;
+  logits_NV[1][8] = 3;
+  const auto make = [&](std::shared_ptr<const Sampler> sampler) {
+    return GenerationConfig{.stop_tokens = {1},
+                            .sampler = std::move(sampler),
+                            .constraint = answers_in(language, {1}),
+                            .answer_begin = 1};
+  };
+  const TokenIds before{2};
+  const GenerationConfig config = make(nullptr);
+  const Choices choices(config, logits_NV, before, tree);
+  EXPECT_EQ(choices.most_likely(), (TokenIds{6, 8, 1, kNoToken, 7, 1}));
+  EXPECT_EQ(choices.follow(), (Path{3}));
+  EXPECT_EQ(choices.found({3}), (TokenIds{6, 7}));
+  EXPECT_EQ(choices.guess_after({}, draft), (TokenIds{8, 1}));
+  EXPECT_EQ(choices.place_after({3}, 7)->forced(2), TokenIds{1});
+  EXPECT_EQ(choices.place_after({}, 7), nullptr);
+  const at::Tensor allowed_DV = choices.allowed_logits(3);
+  EXPECT_TRUE(at::equal(allowed_DV.isfinite().sum(-1), at::tensor({2, 2, 1}, at::kLong)));
+
+  std::set<TokenId> drawn;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const GenerationConfig sampled =
+        make(std::make_shared<Sampler>(SamplingConfig{.temperature = 9, .seed = seed}));
+    const Choices draws(sampled, logits_NV, before, tree);
+    drawn.insert(draws.after({}));
+    EXPECT_EQ(draws.after({0, 1}), 1);
+    EXPECT_EQ(draws.after({0, 1, 2}), kNoToken);
+  }
+  EXPECT_EQ(drawn, (std::set<TokenId>{5, 6}));
 }
 
 TEST(Choices, KeepTheDistributionOfPlainSampling) {

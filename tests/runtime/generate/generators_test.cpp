@@ -10,6 +10,7 @@
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/pass_table.h"
+#include "tests/fakes/token_language.h"
 
 namespace predgen {
 namespace {
@@ -57,12 +58,14 @@ TEST(AutoregressiveGenerator, OneTokenAPassUntilTheLimit) {
   EXPECT_EQ(model.pass_sizes, (std::vector<int64_t>{3, 1, 1, 1, 1, 1, 1}));
 }
 
-/// Runs many prompts, limits and guesses with `make(engine, seed)` and expects plain decoding's
-/// text. `guess`: of the model's masks.
-void expect_plain_text(
-    const std::function<std::unique_ptr<Generator>(Engine& engine, uint64_t seed)>& make,
-    const std::function<TokenId(TokenSpan, int64_t)>& guess_of_masks = {}) {
-  int64_t passes = 0, tokens = 0, stopped = 0, full = 0;
+using MakeGenerator = std::function<std::unique_ptr<Generator>(Engine& engine, uint64_t seed)>;
+using GuessOfMasks = std::function<TokenId(TokenSpan, int64_t)>;
+
+/// Runs many prompts, limits and guesses with `make` and expects plain decoding's text, within
+/// `language` if there is one.
+void expect_plain_text_of(const MakeGenerator& make, const GuessOfMasks& guess_of_masks,
+                          const std::shared_ptr<const TokenLanguage>& language) {
+  int64_t passes = 0, plain_passes = 0, tokens = 0, stopped = 0, full = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     TokenIds masks(guess_of_masks ? 1 + seed % 5 : 0);
     std::iota(masks.begin(), masks.end(), 31);
@@ -79,21 +82,32 @@ void expect_plain_text(
       config.sampler = std::make_shared<Sampler>(SamplingConfig{.temperature = 0.02, .seed = seed});
     }
     const int64_t capacity = seed % 5 == 0 ? static_cast<int64_t>(prompt.size()) + 9 : 512;
+    if (language) config.constraint = answers_in(language, config.stop_tokens);
     const Outcome expected = run(plain, engine, prompt, config, capacity);
+    if (language) {
+      ASSERT_EQ(expected.tokens, answer_within(*language, model, prompt, config, capacity)) << seed;
+    }
     const TokenIds guess = seed % 2 ? TokenIds{1, 2, 3, 4} : TokenIds(60, 5);
     const Outcome got = run(*generator, engine, prompt, config, capacity, guess);
     ASSERT_EQ(got.tokens, expected.tokens) << seed;
     EXPECT_EQ(got.result.stop_reason, expected.result.stop_reason) << seed;
     EXPECT_EQ(got.result.num_new_tokens, expected.result.num_new_tokens);
-    EXPECT_LE(got.result.num_forward_passes, expected.result.num_forward_passes);
+    EXPECT_TRUE(language || got.result.num_forward_passes <= expected.result.num_forward_passes);
     passes += got.result.num_forward_passes;
+    plain_passes += expected.result.num_forward_passes;
     tokens += expected.result.num_new_tokens;
     stopped += got.result.stop_reason == StopReason::kStopToken;
     full += got.result.stop_reason == StopReason::kCacheFull;
   }
   EXPECT_GT(stopped, 20);
   EXPECT_GT(full, 3);
-  EXPECT_LT(passes, tokens);  // one that never commits a guess would be equal
+  EXPECT_LT(passes, plain_passes);  // one that never commits a guess would be equal
+  EXPECT_EQ(plain_passes < tokens, language != nullptr);  // forced tokens have no passes
+}
+
+void expect_plain_text(const MakeGenerator& make, const GuessOfMasks& guess_of_masks = {}) {
+  expect_plain_text_of(make, guess_of_masks, nullptr);
+  expect_plain_text_of(make, guess_of_masks, forms());
 }
 
 /// Thinks as the model of expect_plain_text(), but for its surprises.

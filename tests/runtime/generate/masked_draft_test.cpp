@@ -67,6 +67,16 @@ TEST(MaskedDraft, TheFirstPathHasMasksBeforeOthersAndEachAllOrNone) {
   }
 }
 
+TEST(MaskedDraft, WhatIsForcedToGoOnHasNoMasks) {
+  const MaskedDraft draft(branching_tree(), {0, 1, 2}, TokenIds{kNear}, 2, {-1, 0, 1});
+  EXPECT_EQ(draft.num_masks(), 2);
+  const at::Tensor logits_NV = numbered_rows(6);
+  EXPECT_TRUE(draft.guess_behind({}, logits_NV).empty());
+  EXPECT_TRUE(draft.guess_behind({0, 1}, logits_NV).empty());
+  EXPECT_EQ(draft.guess_behind({0, 1, 2}, logits_NV), TokenIds{5});
+  EXPECT_EQ(draft.guess_behind({0, 3}, logits_NV), TokenIds{6});
+}
+
 TEST(MaskedDraft, WithoutMasksIsTheTree) {
   const TokenTree tree = branching_tree();
   for (const TokenIds& masks : {TokenIds(), TokenIds{kNear, kFar}}) {

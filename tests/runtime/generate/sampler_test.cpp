@@ -172,6 +172,31 @@ TEST(Sampler, DrawsWhatASortOfAllTokensGives) {
   }
 }
 
+TEST(Sampler, DrawsAmongWhatIsAllowedAsIfThereWereNothingElse) {
+  constexpr int64_t kVocab = 5000;
+  const at::Tensor logits_V = normal({kVocab}, 7) * 3;
+  for (const int64_t every : {1, 3, 40, 4999}) {  // few, and more than are ranked first
+    const at::Tensor ids_N = at::arange(0, kVocab, every, at::kLong);
+    at::Tensor allowed_V = at::zeros({kVocab}, at::kBool);
+    allowed_V.index_fill_(0, ids_N, true);
+    for (const SamplingConfig& config : std::vector<SamplingConfig>{
+             {}, {.temperature = 0}, {.top_k = 7}, {.top_p = 0.5}, {.min_p = 0.02}}) {
+      const Sampler sampler(config);
+      for (int64_t place = 0; place < 20; ++place) {
+        const TokenId drawn = sampler.sample(logits_V, {}, -place, allowed_V);
+        ASSERT_EQ(drawn, every * sampler.sample(logits_V.index_select(0, ids_N), {}, -place));
+      }
+    }
+  }
+  // Penalties and biases are those of the tokens.
+  const Sampler biased({.logit_bias = {{4, 100}, {9, 50}}, .temperature = 0});
+  at::Tensor allowed_V = at::zeros({kVocab}, at::kBool);
+  allowed_V[9] = allowed_V[11] = true;
+  EXPECT_EQ(biased.sample(logits_V, {}, 0, allowed_V), 9);
+  const Sampler penalized({.frequency_penalty = 2, .logit_bias = {{9, 50}}, .temperature = 0});
+  EXPECT_EQ(penalized.sample(logits_V, TokenIds(40, 9), 0, allowed_V), 11);
+}
+
 TEST(Sampler, RejectsImpossibleOptions) {
   expect_user_error([] { Sampler({.temperature = -1}); }, {"temperature"});
   expect_user_error([] { Sampler({.repetition_penalty = 0}); }, {"repetition penalty"});
