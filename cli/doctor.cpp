@@ -211,7 +211,7 @@ void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
   const ModelConfig config = checkpoint->read_config();
   std::printf("Model %s\n", checkpoint->name().c_str());
   std::printf("  %s: %lld layers, hidden size %lld, %lld:%lld heads of %lld, vocabulary %lld\n",
-              config.architecture.c_str(), static_cast<long long>(config.num_layers),
+              config.architecture.c_str(), static_cast<long long>(config.num_layers()),
               static_cast<long long>(config.hidden_size), static_cast<long long>(config.num_heads),
               static_cast<long long>(config.num_kv_heads), static_cast<long long>(config.head_dim),
               static_cast<long long>(config.vocab_size));

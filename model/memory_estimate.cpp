@@ -23,7 +23,7 @@ int64_t weight_bytes(const ModelConfig& config, Quantization quantization,
 }
 
 int64_t kv_bytes_per_token(const ModelConfig& config, int64_t bytes_per_value) {
-  return 2 * config.num_layers * config.num_kv_heads * config.head_dim * bytes_per_value;
+  return 2 * config.num_layers() * config.num_kv_heads * config.head_dim * bytes_per_value;
 }
 
 }  // namespace predgen

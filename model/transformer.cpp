@@ -19,10 +19,10 @@ namespace predgen {
 
 namespace {
 
-std::map<std::string, std::vector<int64_t>> weight_shapes(const ModelConfig& config) {
-  std::map<std::string, std::vector<int64_t>> shapes;
-  for (WeightSpec& spec : weight_layout(config)) shapes[spec.name] = std::move(spec.shape);
-  return shapes;
+std::map<std::string, WeightSpec> weights_by_name(const ModelConfig& config) {
+  std::map<std::string, WeightSpec> weights;
+  for (WeightSpec& spec : weight_layout(config)) weights.emplace(spec.name, std::move(spec));
+  return weights;
 }
 
 /// What the layers see of a pass over several sequences.
@@ -99,25 +99,26 @@ at::Tensor mask_gate(std::span<const SequenceStep> steps) {
 Transformer::Transformer(const ModelConfig& config,
                          const std::function<at::Tensor(const std::string&)>& weight)
     : config_(config) {
-  const std::map<std::string, std::vector<int64_t>> shapes = weight_shapes(config);
+  const std::map<std::string, WeightSpec> weights = weights_by_name(config);
   const auto take = [&](const std::string& name) {  // undefined if this model has none
-    const auto spec = shapes.find(name);
-    if (spec == shapes.end()) return at::Tensor();
+    const auto found = weights.find(name);
+    if (found == weights.end()) return at::Tensor();
+    const at::IntArrayRef shape = found->second.shape;
     at::Tensor tensor = weight(name);
-    if (tensor.sizes() != at::IntArrayRef(spec->second)) {
+    if (tensor.sizes() != shape) {
       throw UserError("tensor {} has shape {}, config.json wants {}", name,
-                      c10::str(tensor.sizes()), c10::str(at::IntArrayRef(spec->second)));
+                      c10::str(tensor.sizes()), c10::str(shape));
     }
     return tensor;
   };
   embedding_ = take(kEmbeddingName);
   activations_ = embedding_.scalar_type();
-  for (int64_t i = 0; i < config.num_layers; ++i) layers_.emplace_back(config, i, take);
+  for (int64_t i = 0; i < config.num_layers(); ++i) layers_.emplace_back(config, i, take);
   final_norm_ = take("model.norm.weight");
   head_.name = "lm_head";
   head_.weight = config.tie_word_embeddings ? embedding_ : take(kHeadName);
-  inverse_frequencies_ = config.block.inverse_frequencies(config.head_dim).to(device());
-  embedding_scale_ = at::scalar_tensor(config.block.embedding_scale, dtype()).item<float>();
+  inverse_frequencies_ = config.inverse_frequencies().to(device());
+  embedding_scale_ = at::scalar_tensor(config.embedding_scale, dtype()).item<float>();
   if (CpuPass::refusal(config).empty()) cpu_pass_ = std::make_unique<CpuPass>();
   if (embedding_.is_cuda()) set_gpu_kernels(cuda_kernels());
 }
@@ -127,12 +128,10 @@ Transformer::~Transformer() = default;
 std::unique_ptr<Transformer> Transformer::initialize(const ModelConfig& config, uint64_t seed,
                                                      const at::TensorOptions& options) {
   at::Generator generator = at::detail::createCPUGenerator(seed);
-  const std::map<std::string, std::vector<int64_t>> shapes = weight_shapes(config);
+  const std::map<std::string, WeightSpec> weights = weights_by_name(config);
   return std::make_unique<Transformer>(config, [&](const std::string& name) {
-    const std::vector<int64_t>& shape = shapes.at(name);
-    if (name.find("norm") != std::string::npos) {
-      return at::full(shape, 1.0 - config.block.norm_offset, options);
-    }
+    const auto& [own_name, shape, gguf, is_norm, input, rotary_rows] = weights.at(name);
+    if (is_norm) return at::full(shape, 1.0 - config.norm_offset, options);
     if (name.ends_with(".bias")) return at::zeros(shape, options);
     return at::empty(shape, at::kFloat)
         .normal_(0.0, config.initializer_range, generator)
@@ -141,7 +140,7 @@ std::unique_ptr<Transformer> Transformer::initialize(const ModelConfig& config, 
 }
 
 KvLayout Transformer::kv_layout() const {
-  return {config_.num_layers, config_.num_kv_heads, config_.head_dim,
+  return {config_.num_layers(), config_.num_kv_heads, config_.head_dim,
           embedding_.options().requires_grad(false).dtype(activations_),
           /*in_pieces=*/cpu_pass_ && has_kernels_ && device().is_cpu()};
 }
@@ -162,10 +161,10 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   PassInput pass = read_steps(steps, width_invariant_, num_folded(), query_options(kv_layout()));
   const at::Tensor inputs = pass.inputs_2T.to(device());
   const std::vector<Rotation> rotations =
-      make_rotations(config_.block, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_);
+      make_rotations(config_, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_);
   const at::Tensor gate_1T1 = mask_tokens_.empty() ? at::Tensor() : mask_gate(steps).to(device());
   at::Tensor hidden_1TE = embed(inputs.narrow(0, 0, 1));
-  for (int64_t i = 0; i < config_.num_layers; ++i) {
+  for (int64_t i = 0; i < config_.num_layers(); ++i) {
     const LayerLease lease = lease_layer(i, i + 1);
     hidden_1TE =
         layers_[static_cast<size_t>(i)](config_, hidden_1TE, rotations, pass.rows, gate_1T1);
@@ -208,7 +207,7 @@ at::Tensor Transformer::hidden_states(const at::Tensor& tokens_BT, const at::Ten
                                       const at::Tensor& seen_B1TT) const {
   Rows rows = read_rows(tokens_BT, positions_BT, seen_B1TT);
   at::Tensor hidden_BTE = embed(rows);
-  for (int64_t i = 0; i < config_.num_layers; ++i) {
+  for (int64_t i = 0; i < config_.num_layers(); ++i) {
     const LayerLease lease = lease_layer(i, i + 1);
     hidden_BTE = run_layer(i, hidden_BTE, rows);
   }
@@ -224,7 +223,7 @@ Transformer::Rows Transformer::read_rows(const at::Tensor& tokens_BT,
                                    ? positions_BT
                                    : at::arange(T, tokens.options()).expand({tokens.size(0), T});
   return {tokens,
-          make_rotations(config_.block, inverse_frequencies_, positions, activations_),
+          make_rotations(config_, inverse_frequencies_, positions, activations_),
           {seen_B1TT, positions_BT, T, 0, num_folded(), query_options(kv_layout())}};
 }
 
@@ -239,7 +238,8 @@ at::Tensor Transformer::embed(const at::Tensor& tokens_BT) const {
 
 at::Tensor Transformer::run_layer(int64_t index, const at::Tensor& hidden_BTE, Rows& rows) const {
   const DecoderLayer& layer = layers_[static_cast<size_t>(index)];
-  return layer(config_, hidden_BTE, rows.rotations, rows.masks(layer.window), rows.gate_BT1);
+  return layer(config_, hidden_BTE, rows.rotations, rows.masks(layer.attention.spec.window),
+               rows.gate_BT1);
 }
 
 at::Tensor Transformer::norm(const at::Tensor& hidden_BTE) const {
@@ -248,7 +248,7 @@ at::Tensor Transformer::norm(const at::Tensor& hidden_BTE) const {
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {
   return soft_cap(width_invariant_ ? head_.wide(hidden) : head_(hidden).to(at::kFloat),
-                  config_.block.logit_softcap);
+                  config_.logit_softcap);
 }
 
 std::map<std::string, at::Tensor> Transformer::named_weights() const {
@@ -261,14 +261,16 @@ std::map<std::string, at::Tensor> Transformer::named_weights() const {
     weights[linear->name + ".weight"] = linear->weight;
     if (linear->bias.defined()) weights[linear->name + ".bias"] = linear->bias;
   }
-  for (const DecoderLayer& layer : layers_) weights.merge(layer.named_norms(config_));
+  for (const DecoderLayer& layer : layers_) {
+    for (auto& [name, norm] : layer.named_norms()) weights[name] = norm;
+  }
   return weights;
 }
 
 std::vector<Linear*> Transformer::linears() {
   std::vector<Linear*> all;
   for (DecoderLayer& layer : layers_) {
-    const auto own = layer.linears();
+    const std::vector<Linear*> own = layer.linears();
     all.insert(all.end(), own.begin(), own.end());
   }
   return all;
@@ -286,8 +288,7 @@ void Transformer::set_training(bool training) {
 
 void Transformer::set_width_invariant(bool on) {
   width_invariant_ = head_.width_invariant = on;
-  for (DecoderLayer& layer : layers_) layer.width_invariant = on;
-  for (Linear* linear : linears()) linear->width_invariant = on;
+  for (DecoderLayer& layer : layers_) layer.set_width_invariant(on);
 }
 
 void Transformer::set_gpu_kernels(const GpuKernels* kernels, GraphCapture capture) {

@@ -23,7 +23,7 @@ struct TransformerParts;
 // Shapes: B rows, T tokens, E hidden size, V vocabulary.
 
 /// A Llama-style decoder-only transformer: RMSNorm, rotary positions, grouped-query attention, a
-/// gated MLP; what the families add or change is in ModelConfig::block. Runs in the type of its
+/// gated MLP; what the families add or change is in ModelConfig::layers. Runs in the type of its
 /// weights, on their device.
 class Transformer : public LanguageModel {
  public:

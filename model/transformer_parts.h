@@ -18,7 +18,7 @@ struct TransformerParts {
   std::span<const DecoderLayer> layers;
   const at::Tensor& final_norm;           // [E]
   const Linear& head;                     // [V,E]
-  const at::Tensor& inverse_frequencies;  // BlockSpec's
+  const at::Tensor& inverse_frequencies;  // ModelConfig's
   float embedding_scale;                  // rounded to the embeddings' type
   bool adapter_gated = false;             // applies to masks only
 };
@@ -30,7 +30,11 @@ inline bool is_ready(const at::Tensor& norm, const at::Tensor& embedding) {
 }
 
 inline bool are_norms_ready(const DecoderLayer& layer, const at::Tensor& embedding) {
-  return std::ranges::all_of(layer.norms(),
+  const auto are_ready = [&](const NormPair& norms) {
+    return is_ready(norms.before, embedding) && is_ready(norms.after, embedding);
+  };
+  return are_ready(layer.attention_norm) && are_ready(layer.mlp_norm) &&
+         std::ranges::all_of(layer.attention.norms(),
                              [&](const at::Tensor* norm) { return is_ready(*norm, embedding); });
 }
 

@@ -12,8 +12,8 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "model/weights/lora.h"
-#include "tests/fakes/block_specs.h"
 #include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/layer_specs.h"
 #include "tests/fakes/small_models.h"
 
 namespace predgen {
@@ -51,17 +51,23 @@ at::Tensor run(const Transformer& model, KvCache& cache, const at::Tensor& token
 /// What the families add, one by one.
 std::vector<ModelConfig> family_configs() {
   std::vector<ModelConfig> configs(7, small_config());
-  configs[1].block.windows = {7, 0};
-  configs[2].block.windows = {1, 5};
-  configs[2].block.qk_norm = QkNorm::kHead;
-  configs[3].block.qk_norm = QkNorm::kWidth;
-  configs[3].block.norm_before = false;
-  configs[3].block.norm_after = configs[3].block.norm_scales_wide = true;
-  configs[4].block.o_bias = configs[4].block.mlp_bias = true;
-  configs[4].block.rope = {.kind = RopeKind::kLinear, .factor = 3.0};
-  configs[5].block = gemma_block(configs[5].hidden_size);
-  configs[6].block.attention_softcap = 3.0;
-  configs[6].block.logit_softcap = 2.0;
+  const auto each = [&](size_t i, auto change) {
+    for (LayerSpec& layer : configs[i].layers) change(layer);
+  };
+  set_windows(configs[1], {7, 0});
+  set_windows(configs[2], {1, 5});
+  each(2, [](LayerSpec& layer) { layer.attention.qk_norm = QkNorm::kHead; });
+  each(3, [](LayerSpec& layer) {
+    layer.attention.qk_norm = QkNorm::kWidth;
+    layer.norm_before = false;
+    layer.norm_after = true;
+  });
+  configs[3].norm_scales_wide = true;
+  each(4, [](LayerSpec& layer) { layer.attention.o_bias = layer.feed_forward.bias = true; });
+  configs[4].ropes = {{.kind = RopeKind::kLinear, .factor = 3.0}};
+  make_gemma(configs[5]);
+  each(6, [](LayerSpec& layer) { layer.attention.softcap = 3.0; });
+  configs[6].logit_softcap = 2.0;
   return configs;
 }
 
@@ -203,7 +209,7 @@ TEST_P(TransformerFamilies, ATreeEqualsItsPaths) {
     shifted[path.back()][path.front()] = path.size() == 1;
     if (path.size() == 1) shifted[5][4] = true;
     const at::Tensor blurred = run(*model, *wrong, tree, shifted).index_select(0, ids);
-    if (GetParam().block.windows.empty()) {
+    if (GetParam().widest_window() == 0) {
       EXPECT_GT(max_difference(blurred, found), 1e-3);
     }
   }
@@ -237,7 +243,7 @@ TEST(Transformer, ACausalTreeEqualsTheDefault) {
 
 TEST(Transformer, AWindowHidesWhatIsFartherBack) {
   ModelConfig config = small_config();
-  config.block.windows = {4, 4};
+  set_windows(config, {4, 4});
   const auto model = Transformer::initialize(config, 1, at::kFloat);
   at::Tensor tokens = random_tokens(1, 16, 9);
   const at::Tensor before = full_pass(*model, tokens);

@@ -8,6 +8,7 @@
 
 #include "core/random.h"
 #include "model/weights/lora.h"
+#include "tests/fakes/layer_specs.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/tensors.h"
 
@@ -34,9 +35,9 @@ ModelConfig odd_config() {
   config.intermediate_size = 160;
   config.num_heads = 6;
   config.head_dim = 16;
-  config.block.windows = {0, 19};
-  config.block.qk_norm = QkNorm::kHead;
-  config.block.logit_softcap = 3.0;
+  set_windows(config, {0, 19});
+  for (LayerSpec& layer : config.layers) layer.attention.qk_norm = QkNorm::kHead;
+  config.logit_softcap = 3.0;
   config.tie_word_embeddings = false;
   config.initializer_range = 0.1;
   return config;
@@ -48,7 +49,7 @@ ModelConfig wide_config() {
   config.vocab_size = 101;
   config.hidden_size = 192;
   config.intermediate_size = 1376;
-  config.num_layers = 1;
+  config.layers.resize(1);
   config.num_heads = 3;
   config.num_kv_heads = 1;
   config.head_dim = 64;

@@ -294,8 +294,8 @@ TEST(GpuPass, WhatItDoesNotTake) {
 /// What a block may do beyond Llama's, one by one: computed, or refused by its name.
 TEST(GpuPass, ComputesEverySwitchOrLeavesItToLibTorch) {
   constexpr int64_t widths[] = {20, 1};
-  for (const auto& [name, block] : one_switch_each()) {
-    const auto model = make_with(block);
+  for (const auto& [name, config] : one_switch_each()) {
+    const auto model = make_with(config);
     const at::Tensor exact = run(*model, By::kOperators, widths);
     const int64_t before = num_emulated_launches();
     EXPECT_LT(relative(run(*model, By::kKernels, widths), exact), 1e-5) << name;
