@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 namespace predgen {
 
@@ -40,10 +41,13 @@ struct LayerNorms {
   ModuleName before_attention{}, after_attention{}, before_mlp{}, after_mlp{};
 };
 
+class RecurrentSpec;
+
 /// The parts of one layer; by default Llama's. Set by families/. LibTorch's operators compute all
 /// of it; other ways to run a pass refuse what they lack.
 struct LayerSpec {
   AttentionSpec attention{};
+  std::shared_ptr<const RecurrentSpec> recurrence{};  // in place of attention; null: none
   FeedForwardSpec feed_forward{};
   bool norm_before = true;  // norms of the inputs of attention and MLP,
   bool norm_after = false;  // and of their outputs, before the residual add

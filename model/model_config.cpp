@@ -151,6 +151,17 @@ Json ModelConfig::to_json() const {
   return json;
 }
 
+int64_t ModelConfig::num_row_layers() const {
+  return std::ranges::count_if(layers, [](const LayerSpec& layer) { return !layer.recurrence; });
+}
+
+int64_t ModelConfig::place(int64_t index) const {
+  const bool is_recurrent = layer(index).recurrence != nullptr;
+  return std::count_if(layers.begin(), layers.begin() + index, [&](const LayerSpec& before) {
+    return (before.recurrence != nullptr) == is_recurrent;
+  });
+}
+
 int64_t ModelConfig::widest_window() const {
   int64_t widest = 0;
   for (const LayerSpec& layer : layers) widest = std::max(widest, layer.attention.window);

@@ -43,6 +43,11 @@ struct ModelConfig {
   Json to_json() const;
 
   int64_t num_layers() const { return static_cast<int64_t>(layers.size()); }
+  /// Layers that keep rows, and those that keep a state (SequenceState).
+  int64_t num_row_layers() const;
+  int64_t num_states() const { return num_layers() - num_row_layers(); }
+  /// Index of a layer among those of its kind.
+  int64_t place(int64_t index) const;
   const LayerSpec& layer(int64_t index) const { return layers.at(static_cast<size_t>(index)); }
   /// The most positions that a layer with a window sees; 0: no layer has one.
   int64_t widest_window() const;

@@ -7,15 +7,18 @@
 #include <utility>
 #include <vector>
 
-#include "model/decoder_layer.h"
+#include "model/attention_masks.h"
 #include "model/graph_capture.h"
 #include "model/language_model.h"
 #include "model/layer_store.h"
+#include "model/linear.h"
 #include "model/model_config.h"
+#include "model/rotation.h"
 
 namespace predgen {
 
 class CpuPass;
+class DecoderLayer;
 class GpuPass;
 struct GpuKernels;
 struct TransformerParts;

@@ -1,7 +1,7 @@
 #include "model/weight_layout.h"
 
-#include "model/decoder_layer.h"
 #include "model/model_config.h"
+#include "model/parts/decoder_layer.h"
 
 namespace predgen {
 
@@ -22,13 +22,10 @@ std::vector<WeightSpec> weight_layout(const ModelConfig& config) {
   for (int64_t i = 0; i < config.num_layers(); ++i) {
     DecoderLayer::add_weights(config, i, weights);
   }
-  weights.push_back({.name = "model.norm.weight",
-                     .shape = {E},
-                     .gguf = "output_norm.weight",
-                     .is_norm = true});
+  weights.push_back(
+      {.name = "model.norm.weight", .shape = {E}, .gguf = "output_norm.weight", .is_norm = true});
   if (!config.tie_word_embeddings) {
-    weights.push_back(
-        {.name = kHeadName, .shape = {config.vocab_size, E}, .gguf = kGgufHeadName});
+    weights.push_back({.name = kHeadName, .shape = {config.vocab_size, E}, .gguf = kGgufHeadName});
   }
   return weights;
 }

@@ -17,9 +17,9 @@ constexpr const char* kGgufHeadName = "output.weight";
 struct WeightSpec {
   std::string name;  // Hugging Face's
   std::vector<int64_t> shape;
-  std::string gguf{};      // llama.cpp's name
-  bool is_norm = false;    // ModelConfig::norm_offset is added to it
-  int64_t input = 0;       // of a layer's linear: those that have the same input have one number
+  std::string gguf{};       // llama.cpp's name
+  bool is_norm = false;     // ModelConfig::norm_offset is added to it
+  int64_t input = 0;        // of a layer's linear: those that have the same input have one number
   int64_t rotary_rows = 0;  // per head, if rotary positions turn what its rows compute; else 0
 };
 /// The total over all of them.

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "model/attention_masks.h"
-#include "model/decoder_layer.h"
+#include "model/parts/decoder_layer.h"
 #include "tensors/safetensors.h"
 
 namespace predgen {
@@ -57,7 +57,7 @@ class LayeredModel {
       linear->lora_B = on_device(adapted->lora_B);
       linear->lora_scaling = adapted->lora_scaling;
     }
-    hidden_ = layer(config(), hidden_, rotations, masks(layer.attention.spec.window));
+    hidden_ = layer(config(), hidden_, rotations, masks(layer.window()));
   }
 
   void norm() { hidden_ = rms_norm(config(), hidden_, load("model.norm.weight")).flatten(0, 1); }

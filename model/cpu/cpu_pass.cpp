@@ -10,11 +10,8 @@
 
 namespace predgen {
 std::string CpuPass::refusal(const ModelConfig& config) {
-  const auto has_softcap = [](const LayerSpec& layer) { return layer.attention.softcap != 0; };
-  if (std::ranges::any_of(config.layers, has_softcap)) {
-    return "our kernels for CPUs have no attention_softcap";
-  }
-  return "";
+  const std::string_view beyond = beyond_kernels(config);
+  return beyond.empty() ? "" : fmt::format("our kernels for CPUs have no {}", beyond);
 }
 
 bool CpuPass::read(const TransformerParts& model, bool with_adapter) {
@@ -33,7 +30,7 @@ bool CpuPass::read(const TransformerParts& model, bool with_adapter) {
     const DecoderLayer& from = model.layers[i];
     Layer& to = layers_[i];
     to.weights = &from;
-    const Attention& attention = from.attention;
+    const Attention& attention = *from.attention;
     const FeedForward& mlp = from.feed_forward;
     if (!take(attention.q, to.qkv[0]) || !take(attention.k, to.qkv[1]) ||
         !take(attention.v, to.qkv[2]) || !take(attention.o, to.o[0]) ||
@@ -58,7 +55,7 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
     const auto count = static_cast<int64_t>(step.tokens.size());
     pieces_.push_back({places_.size(), 0});
     for (int64_t layer = 0; layer < config.num_layers(); ++layer) {
-      step.cache->pieces(layer, count, of_layer_);
+      step.state->pieces(layer, count, of_layer_);
       pieces_.back().count = of_layer_.size();
       for (const auto& [begin, keys, values] : of_layer_) {
         places_.push_back({static_cast<char*>(keys.mutable_data_ptr()),

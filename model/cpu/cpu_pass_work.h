@@ -122,7 +122,7 @@ class CpuPass::Work {
   }
 
   void attend(const Layer& layer, size_t index) {
-    const Attention& weights = layer.weights->attention;
+    const Attention& weights = *layer.weights->attention;
     pack_hidden(layer.qkv, layer.weights->attention_norm.before);
     multiply(layer.qkv, {pass_.q_.data(), pass_.k_.data(), pass_.v_.data()});
     if (weights.spec.qk_norm == QkNorm::kWidth) {

@@ -46,13 +46,13 @@ size_t places_of_weights(const TransformerParts& model) {
   };
   add_linear(model.head);
   for (const DecoderLayer& layer : model.layers) {
-    for (const Linear* linear : layer.attention.linears()) add_linear(*linear);
+    for (const Linear* linear : layer.attention->linears()) add_linear(*linear);
     for (const Linear* linear : layer.feed_forward.linears()) add_linear(*linear);
     for (const NormPair* norms : {&layer.attention_norm, &layer.mlp_norm}) {
       add(data_of(norms->before));
       add(data_of(norms->after));
     }
-    for (const at::Tensor* norm : layer.attention.norms()) add(data_of(*norm));
+    for (const at::Tensor* norm : layer.attention->norms()) add(data_of(*norm));
   }
   return places;
 }
@@ -92,10 +92,8 @@ GraphCapture cuda_graphs(at::Device device) {
 
 std::string GpuPass::refusal(const ModelConfig& config) {
   constexpr const char* kLacks = "our kernels for GPUs have no {}";
-  const auto has_softcap = [](const LayerSpec& layer) { return layer.attention.softcap != 0; };
-  if (std::ranges::any_of(config.layers, has_softcap)) {
-    return fmt::format(kLacks, "attention_softcap");
-  }
+  const std::string_view beyond = beyond_kernels(config);
+  if (!beyond.empty()) return fmt::format(kLacks, beyond);
   if (config.logit_softcap != 0) return fmt::format(kLacks, "logit_softcap");
   if (config.num_ropes() > 2) return fmt::format(kLacks, "third kind of rotary positions");
   const int64_t shared = config.num_heads / config.num_kv_heads, D = config.head_dim;
@@ -116,7 +114,7 @@ bool GpuPass::takes(const TransformerParts& model) {
   const at::Tensor& embedding = model.embedding;
   const at::ScalarType scalar = embedding.scalar_type();
   if (at::autocast::is_autocast_enabled(embedding.device().type())) return false;
-  if (model.layers.empty() || model.layers.front().attention.q.training) return false;
+  if (model.layers.empty() || model.layers.front().attention->q.training) return false;
   if (scalar != at::kFloat && scalar != at::kBFloat16) return false;
   return embedding.is_contiguous() && is_ready(model.final_norm, embedding) &&
          std::ranges::all_of(model.layers, [&](const DecoderLayer& layer) {
@@ -143,7 +141,7 @@ PassKind GpuPass::exact_kind_of(const TransformerParts& model,
   for (const SequenceStep& step : steps) {
     const int64_t T = std::ssize(step.tokens);
     kind.num_tiles += (T - 1) / kind.tile + 1;
-    kind.num_keys = std::max(kind.num_keys, step.cache->length() + T);
+    kind.num_keys = std::max(kind.num_keys, step.state->length() + T);
   }
   return kind;
 }
@@ -199,7 +197,7 @@ void GpuPass::upload(const TransformerParts& model, std::span<const SequenceStep
   for (const SequenceStep& step : steps) {
     for (int64_t layer = 0; layer < model.config.num_layers(); ++layer) {
       const auto [keys, values] =
-          step.cache->writable(layer, static_cast<int64_t>(step.tokens.size()));
+          step.state->writable(layer, static_cast<int64_t>(step.tokens.size()));
       *caches++ = {keys.mutable_data_ptr(), values.mutable_data_ptr(), keys.size(2)};
     }
   }
@@ -223,7 +221,7 @@ std::optional<at::Tensor> GpuPass::run(const TransformerParts& model,
   for (const SequenceStep& step : steps) {
     const int64_t T = std::ssize(step.tokens);
     num_tokens += T;
-    num_pairs += T * (step.cache->length() + T);
+    num_pairs += T * (step.state->length() + T);
   }
   const bool is_few = num_tokens <= kMaxGpuTokens, is_invariant = model.head.width_invariant;
   if (!is_few && has_tree(steps)) return {};
@@ -267,25 +265,25 @@ at::Tensor GpuPass::run_in_parts(const TransformerParts& model,
                                  std::span<const SequenceStep> steps) {
   std::vector<at::Tensor> logits;
   for (const SequenceStep& step : steps) {
-    const int64_t past = step.cache->length(), T = static_cast<int64_t>(step.tokens.size());
+    const int64_t past = step.state->length(), T = static_cast<int64_t>(step.tokens.size());
     const auto run_part = [&](int64_t begin) {
       const int64_t count = std::min(kMaxGpuTokens, T - begin);
       const int64_t wanted = std::clamp<int64_t>(begin + count - (T - step.num_logits), 0, count);
       const SequenceStep part{
-          .cache = step.cache,
+          .state = step.state,
           .tokens = step.tokens.subspan(static_cast<size_t>(begin), static_cast<size_t>(count)),
           .num_logits = wanted};
       logits.push_back(run_few(model, std::span(&part, 1)));
-      step.cache->commit(count);
+      step.state->commit(count);
     };
     try {
       for (int64_t begin = 0; begin < T; begin += kMaxGpuTokens) run_part(begin);
     } catch (...) {
-      step.cache->truncate(past);
+      step.state->return_to(past);
       throw;
     }
-    step.cache->truncate(past);
-    step.cache->reserve(T);  // which moves nothing
+    step.state->return_to(past);
+    step.state->reserve(T);  // which moves nothing
   }
   return at::cat(logits);
 }

@@ -59,10 +59,10 @@ std::optional<Linear> joined(std::span<const Linear* const> linears) {
 
 void join_products(std::span<DecoderLayer> layers) {
   if (layers.empty()) return;
-  const Linear& first = layers.front().attention.q;
+  const Linear& first = layers.front().attention->q;
   const at::Device device = first.quantized ? first.quantized->device() : first.weight.device();
   for (DecoderLayer& layer : layers) {
-    Linear &q = layer.attention.q, &k = layer.attention.k, &v = layer.attention.v;
+    Linear &q = layer.attention->q, &k = layer.attention->k, &v = layer.attention->v;
     Linear &gate = layer.feed_forward.gate, &up = layer.feed_forward.up;
     join({&q.weight, &k.weight, &v.weight});
     join({&q.bias, &k.bias, &v.bias});

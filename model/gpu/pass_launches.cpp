@@ -71,7 +71,7 @@ class PassLaunches {
     for (size_t i = 0; i < model_.layers.size(); ++i) {
       const DecoderLayer& layer = model_.layers[i];
       norm(out, out_norm, layer.attention_norm.before);
-      out = attend(layer.attention, static_cast<int64_t>(i));
+      out = attend(*layer.attention, static_cast<int64_t>(i));
       norm(out, layer.attention_norm.after, layer.mlp_norm.before);
       out = feed_forward(layer.feed_forward);
       out_norm = layer.mlp_norm.after;

@@ -7,9 +7,11 @@
 namespace predgen {
 namespace {
 
-constexpr ModuleName kQueryModule{"self_attn.q_proj", "attn_q"}, kKeyModule{"self_attn.k_proj", "attn_k"},
-    kValueModule{"self_attn.v_proj", "attn_v"}, kOutputModule{"self_attn.o_proj", "attn_output"},
-    kQueryNormModule{"self_attn.q_norm", "attn_q_norm"}, kKeyNormModule{"self_attn.k_norm", "attn_k_norm"};
+constexpr ModuleName kQueryModule{"self_attn.q_proj", "attn_q"},
+    kKeyModule{"self_attn.k_proj", "attn_k"}, kValueModule{"self_attn.v_proj", "attn_v"},
+    kOutputModule{"self_attn.o_proj", "attn_output"},
+    kQueryNormModule{"self_attn.q_norm", "attn_q_norm"},
+    kKeyNormModule{"self_attn.k_norm", "attn_k_norm"};
 
 // The inputs of linears, as WeightSpec::input numbers them.
 constexpr int64_t kAttentionInput = 0, kAttendedInput = 1;
@@ -97,8 +99,9 @@ void Attention::add_weights(const ModelConfig& config, const AttentionSpec& spec
   to.add_norm(kKeyNormModule, by_head ? D : K);
 }
 
-Attention::Attention(const AttentionSpec& attention, const LayerSource& source)
-    : spec(attention), layer(source.layer()) {
+Attention::Attention(const AttentionSpec& attention, int64_t place_of_rows,
+                     const LayerSource& source)
+    : spec(attention), layer(source.layer()), place(place_of_rows) {
   q = source.linear(kQueryModule);
   k = source.linear(kKeyModule);
   v = source.linear(kValueModule);
@@ -125,25 +128,24 @@ at::Tensor Attention::operator()(const ModelConfig& config, const at::Tensor& in
                                  std::span<const Rotation> rotations,
                                  std::span<CachedRows> sequences,
                                  const at::Tensor& gate_1T1) const {
-  return run(config, input_1TE, rotations[static_cast<size_t>(spec.rope)], gate_1T1,
-             [&](const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values) {
-               std::vector<at::Tensor> attended;
-               int64_t begin = 0;
-               for (CachedRows& rows : sequences) {
-                 const auto own = [&](const at::Tensor& all) {
-                   return sequences.size() == 1 ? all : all.narrow(2, begin, rows.num_new);
-                 };
-                 const auto [seen_keys, seen_values] =
-                     rows.cache->append(layer, own(keys), own(values));
-                 attended.push_back(width_invariant
-                                        ? attend_one_by_one(spec, own(queries), seen_keys,
-                                                            seen_values, rows)
-                                        : attend(spec, own(queries), seen_keys, seen_values,
-                                                 rows.masks(spec.window)));
-                 begin += rows.num_new;
-               }
-               return attended.size() == 1 ? attended.front() : at::cat(attended, 1);
-             });
+  return run(
+      config, input_1TE, rotations[static_cast<size_t>(spec.rope)], gate_1T1,
+      [&](const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values) {
+        std::vector<at::Tensor> attended;
+        int64_t begin = 0;
+        for (CachedRows& rows : sequences) {
+          const auto own = [&](const at::Tensor& all) {
+            return sequences.size() == 1 ? all : all.narrow(2, begin, rows.num_new);
+          };
+          const auto [seen_keys, seen_values] = rows.state->append(place, own(keys), own(values));
+          attended.push_back(
+              width_invariant
+                  ? attend_one_by_one(spec, own(queries), seen_keys, seen_values, rows)
+                  : attend(spec, own(queries), seen_keys, seen_values, rows.masks(spec.window)));
+          begin += rows.num_new;
+        }
+        return attended.size() == 1 ? attended.front() : at::cat(attended, 1);
+      });
 }
 
 at::Tensor Attention::run(const ModelConfig& config, const at::Tensor& input_BTE,

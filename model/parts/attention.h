@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "model/attention_masks.h"
-#include "model/kv_cache.h"
 #include "model/linear.h"
 #include "model/parts/layer_weights.h"
 #include "model/parts/operators.h"
+#include "model/rotation.h"
+#include "model/sequence_state.h"
 
 namespace predgen {
 
@@ -21,12 +22,15 @@ namespace predgen {
 
 /// A sequence's new tokens within a pass, and the keys they see.
 struct CachedRows {
-  KvCache* cache;
+  SequenceState* state;
   int64_t num_new;
   AttentionMasks masks;
   /// In a width-invariant pass over a tree, for each new token: the places of the keys that it
   /// sees, in order. Empty: all up to its own.
   std::vector<at::Tensor> paths{};
+  /// What layers that keep a state find, at snapshot_points(); of a tree, its tree_parents().
+  std::vector<NewStates> points{};
+  std::vector<int64_t> parents{};
 };
 
 /// Grouped-query attention with rotary positions. Keeps a row of keys and values of every position
@@ -35,7 +39,8 @@ class Attention {
  public:
   /// Adds the weights that a checkpoint has for it, in the order of the reference's state dict.
   static void add_weights(const ModelConfig& config, const AttentionSpec& spec, LayerWeights& to);
-  Attention(const AttentionSpec& spec, const LayerSource& source);
+  /// `place`: among the layers that keep rows.
+  Attention(const AttentionSpec& spec, int64_t place, const LayerSource& source);
 
   /// Runs whole rows without a cache, [B,T,E] to [B,T,E]. `mask`: from AttentionMasks, for the
   /// window; `gate_BT1`: the gate of Linear, here and below.
@@ -54,7 +59,8 @@ class Attention {
   void add_norms(NamedTensors& to) const;
 
   AttentionSpec spec;
-  int64_t layer;              // of the caches
+  int64_t layer;              // of the model
+  int64_t place;              // among the layers that keep rows
   at::Tensor q_norm, k_norm;  // undefined without AttentionSpec::qk_norm
   Linear q, k, v, o;
   bool width_invariant = false;  // see Transformer::set_width_invariant()

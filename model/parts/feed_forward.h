@@ -16,8 +16,8 @@ class FeedForward {
   static void add_weights(const ModelConfig& config, const FeedForwardSpec& spec, LayerWeights& to);
   FeedForward(const FeedForwardSpec& spec, const LayerSource& source);
 
-  /// [..,E] to [..,E], E hidden size. `gate`: of Linear.
-  at::Tensor operator()(const at::Tensor& input, const at::Tensor& gate) const;
+  /// [..,E] to [..,E], E hidden size. `adapter_gate`: the gate of Linear.
+  at::Tensor operator()(const at::Tensor& input, const at::Tensor& adapter_gate) const;
 
   std::array<Linear*, 3> linears() { return {&gate, &up, &down}; }
   std::array<const Linear*, 3> linears() const { return {&gate, &up, &down}; }

@@ -61,7 +61,8 @@ inline ModelConfig llama_config() {
 /// Llama with one switch on, for each of them, by its name.
 inline std::vector<std::pair<std::string, ModelConfig>> one_switch_each() {
   // Does not compile when a part has another field, which then needs a switch here.
-  [[maybe_unused]] const auto& [attention, feed_forward, norm_before, norm_after] = LayerSpec{};
+  [[maybe_unused]] const auto& [attention, recurrence, feed_forward, norm_before, norm_after] =
+      LayerSpec{};
   [[maybe_unused]] const auto& [qk_norm, qkv_bias, o_bias, query_scalar, softcap, window, rope] =
       AttentionSpec{};
   [[maybe_unused]] const auto& [activation, bias] = FeedForwardSpec{};

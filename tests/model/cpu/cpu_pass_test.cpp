@@ -145,9 +145,9 @@ TEST(CpuPass, SeesWeightsChange) {
 TEST(CpuPass, LogitsThatSomeoneKeepsStayAndOthersMemoryIsUsedAgain) {
   const auto model = Transformer::initialize(pass_config(Kind::kNormBefore), 1, at::kFloat);
   KvPool pool(model->kv_layout());
-  const auto cache = pool.make_cache(8);
+  const auto cache = pool.make_state(8);
   const auto pass = [&](TokenId token) {
-    return model->forward({.cache = cache.get(), .tokens = TokenSpan(&token, 1), .num_logits = 1});
+    return model->forward({.state = cache.get(), .tokens = TokenSpan(&token, 1), .num_logits = 1});
   };
   const at::Tensor kept = pass(1), kept_bits = kept.clone();
   const at::Tensor view = pass(2).select(0, 0), view_bits = view.clone();
@@ -160,9 +160,9 @@ TEST(CpuPass, LogitsThatSomeoneKeepsStayAndOthersMemoryIsUsedAgain) {
 TEST(CpuPass, ATokenThatIsNone) {
   const auto model = small_model();
   KvPool pool(model->kv_layout());
-  const auto cache = pool.make_cache(8);
+  const auto cache = pool.make_state(8);
   const TokenId beyond = 61;
-  EXPECT_THROW(model->forward({.cache = cache.get(), .tokens = TokenSpan(&beyond, 1)}), Error);
+  EXPECT_THROW(model->forward({.state = cache.get(), .tokens = TokenSpan(&beyond, 1)}), Error);
   EXPECT_EQ(cache->length(), 0);
 }
 

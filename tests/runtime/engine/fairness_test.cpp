@@ -40,8 +40,8 @@ class WatchingModel : public LanguageModel {
     for (const SequenceStep& step : steps) {
       const auto count = std::ssize(step.tokens);
       const at::Tensor none = at::zeros({1, 1, count, 1}, at::kByte);
-      step.cache->append(0, none, none);
-      step.cache->commit(count);
+      step.state->append(0, none, none);
+      step.state->commit(count);
       pass.num_tokens[step.tokens.front()] += count;
       num_logits += step.num_logits;
     }

@@ -2,14 +2,16 @@
 
 #include <ATen/ATen.h>
 
-#include <array>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "model/model_config.h"
 #include "model/parts/attention.h"
 #include "model/parts/feed_forward.h"
+#include "model/parts/recurrent_part.h"
 
 namespace predgen {
 
@@ -29,17 +31,20 @@ class DecoderLayer {
                           std::vector<WeightSpec>& weights);
   DecoderLayer(const ModelConfig& config, int64_t index, const WeightByName& weight);
 
-  /// Runs whole rows without a cache, [B,T,E] to [B,T,E]. `mask`: from AttentionMasks, for the
-  /// attention's window; `gate_BT1`: the gate of Linear, here and below.
+  /// Runs whole rows without a cache, [B,T,E] to [B,T,E]. `mask`: from AttentionMasks, for
+  /// window(); Error if a layer that keeps a state gets one. `gate_BT1`: the gate of Linear, here
+  /// and below.
   at::Tensor operator()(const ModelConfig& config, const at::Tensor& hidden_BTE,
                         std::span<const Rotation> rotations, const at::Tensor& mask,
                         const at::Tensor& gate_BT1 = {}) const;
-  /// Runs the concatenated new tokens of several sequences, [1,T,E] to [1,T,E]; appends them to
-  /// their caches without committing.
+  /// Runs the concatenated new tokens of several sequences, [1,T,E] to [1,T,E]; adds them to their
+  /// states without committing.
   at::Tensor operator()(const ModelConfig& config, const at::Tensor& hidden_1TE,
                         std::span<const Rotation> rotations, std::span<CachedRows> sequences,
                         const at::Tensor& gate_1T1 = {}) const;
 
+  /// Positions that attention sees; 0: all.
+  int64_t window() const { return attention ? attention->spec.window : 0; }
   /// What is trained, merged and packed, in the order of the reference's state dict.
   std::vector<Linear*> linears();
   /// The norms that the layer has, by name.
@@ -48,15 +53,19 @@ class DecoderLayer {
   void set_width_invariant(bool on);
 
   NormPair attention_norm, mlp_norm;
-  Attention attention;
+  std::optional<Attention> attention;  // or
+  std::unique_ptr<RecurrentPart> recurrence;
   FeedForward feed_forward;
 
  private:
-  bool is_width_invariant() const { return attention.width_invariant; }
+  DecoderLayer(const ModelConfig& config, int64_t index, const LayerSource& source);
   at::Tensor add_feed_forward(const ModelConfig& config, const at::Tensor& hidden_BTE,
-                              const at::Tensor& attended_BTE, const at::Tensor& gate_BT1) const;
+                              const at::Tensor& mixed_BTE, const at::Tensor& gate_BT1) const;
 
+  int64_t index_;
+  int64_t place_;  // among the layers that keep the same
   LayerNorms names_;
+  bool width_invariant_ = false;
 };
 
 }  // namespace predgen

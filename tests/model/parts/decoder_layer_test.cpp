@@ -1,4 +1,4 @@
-#include "model/decoder_layer.h"
+#include "model/parts/decoder_layer.h"
 
 #include <gtest/gtest.h>
 
@@ -33,12 +33,12 @@ TEST(DecoderLayer, FoldedMasksMeanTheSame) {
         make_rotations(config, config.inverse_frequencies(), positions, at::kFloat);
     const auto run = [&](int64_t num_folded) {
       KvPool pool({config.num_layers(), config.num_kv_heads, config.head_dim, at::kFloat});
-      const auto cache = pool.make_cache(past + T);
+      const auto cache = pool.make_state(past + T);
       cache->append(index, half_normal({1, config.num_kv_heads, past, config.head_dim}, 1),
                     half_normal({1, config.num_kv_heads, past, config.head_dim}, 2));
       cache->commit(past);
       CachedRows rows{cache.get(), T, AttentionMasks({}, {}, T, past, num_folded, at::kFloat)};
-      EXPECT_EQ(rows.masks(layer.attention.spec.window).size(-2), num_folded * T);
+      EXPECT_EQ(rows.masks(layer.window()).size(-2), num_folded * T);
       return layer(config, half_normal({1, T, config.hidden_size}, 3), rotations, {&rows, 1});
     };
     const at::Tensor plain = run(1);
