@@ -18,6 +18,8 @@ void check_steps(std::span<const SequenceStep> steps) {
                   steps[i].num_masks, T);
     PREDGEN_CHECK(steps[i].num_drafted >= 0 && steps[i].num_drafted < T, "{} drafted of {} tokens",
                   steps[i].num_drafted, T);
+    PREDGEN_CHECK(steps[i].num_settled >= 0 && steps[i].num_settled <= T - steps[i].num_drafted,
+                  "{} settled of {} tokens", steps[i].num_settled, T);
     const auto before = steps.first(i);
     PREDGEN_CHECK(std::ranges::find(before, steps[i].state, &SequenceStep::state) == before.end(),
                   "a cache takes part in a pass twice");
@@ -31,6 +33,7 @@ std::vector<int64_t> snapshot_points(const SequenceStep& step) {
   if (!is_path && step.num_drafted == 0) return {};
   const int64_t committed = T - step.num_drafted;
   std::vector<int64_t> points;
+  if (step.num_settled > 0 && step.num_settled < committed - 1) points.push_back(step.num_settled);
   if (committed > 1) points.push_back(committed - 1);
   points.push_back(committed);
   if (is_path && step.num_drafted > 0) points.push_back(T);

@@ -24,6 +24,9 @@ struct SequenceStep {
   at::Tensor tree_TT{};
   int64_t num_masks = 0;    // of the last tokens: mask_tokens(); in [0, T]
   int64_t num_drafted = 0;  // of the last tokens: those that may be taken back; in [0, T)
+  /// Of the first tokens: those that earlier versions of the text had, too, and the next one
+  /// probably will; in [0, T - num_drafted].
+  int64_t num_settled = 0;
 };
 
 /// A causal language model as the runtime sees it: weights only. All state of a conversation is in
@@ -52,8 +55,9 @@ class LanguageModel {
 void check_steps(std::span<const SequenceStep> steps);
 
 /// After how many of a step's new tokens layers that keep a state give it to
-/// SequenceState::commit(): before and after the last token that is no draft, and at the end
-/// of a draft that is no tree. Ascending, above 0; at most StateHistory::kMostNew.
+/// SequenceState::commit(): those that are settled, before and after the last token that is no
+/// draft, and at the end of a draft that is no tree. Ascending, above 0; at most
+/// StateHistory::kMostNew.
 std::vector<int64_t> snapshot_points(const SequenceStep& step);
 
 /// For each new token, which one before it in its path is the last: an index, or -1 for the cached

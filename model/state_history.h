@@ -17,7 +17,7 @@ class StateHistory {
   /// their neighbours, compared with how far back they are.
   static constexpr size_t kMost = 8;
   /// New ones of a pass at most (snapshot_points()).
-  static constexpr int64_t kMostNew = 3;
+  static constexpr int64_t kMostNew = 4;
 
   /// Borrows both; the owner is whom the pool spares and parks.
   StateHistory(KvPool& pool, const SequenceState& owner) : pool_(pool), owner_(owner) {}

@@ -35,6 +35,8 @@ struct Engine::Work {
     SequenceStep step{.state = &state};
     if (ends) step.num_masks = request.num_masks;
     if (ends) step.num_drafted = num_drafted();
+    step.num_settled = std::clamp<int64_t>(sequence.num_settled() - sequence.num_cached(), 0,
+                                           count - step.num_drafted);
     step.num_logits =
         ends ? num_drafted() + std::min(request.num_logits, count - num_drafted()) : 0;
     if (ends && num_drafted() > 0) {

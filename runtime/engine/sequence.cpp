@@ -24,19 +24,24 @@ void Sequence::truncate(int64_t new_size) {
 
 int64_t Sequence::replace(TokenSpan tokens) {
   state_->return_to(num_kept_by(tokens));
+  num_settled_ = num_common_with(tokens);
   tokens_.assign(tokens.begin(), tokens.end());
   return num_cached();
 }
 
+int64_t Sequence::num_common_with(TokenSpan tokens) const {
+  return std::ranges::mismatch(tokens_, tokens).in2 - tokens.begin();
+}
+
 int64_t Sequence::num_kept_by(TokenSpan tokens) const {
-  const int64_t common = std::ranges::mismatch(tokens_, tokens).in2 - tokens.begin();
-  return state_->return_point(
-      std::min({num_cached(), common, std::max<int64_t>(std::ssize(tokens) - 1, 0)}));
+  return state_->return_point(std::min(
+      {num_cached(), num_common_with(tokens), std::max<int64_t>(std::ssize(tokens) - 1, 0)}));
 }
 
 Sequence Sequence::fork() const {
   Sequence copy(state_->fork());
   copy.tokens_ = tokens_;
+  copy.num_settled_ = num_settled_;
   copy.truncate(size());
   return copy;
 }

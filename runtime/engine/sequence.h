@@ -23,6 +23,8 @@ class Sequence {
   /// Most tokens that it can ever have in its cache.
   int64_t capacity() const { return state_->capacity(); }
   int64_t num_cached() const { return state_->length(); }
+  /// How many of the first tokens the text had before the last replace(), too.
+  int64_t num_settled() const { return num_settled_; }
   /// Tokens that are not cached; Error while a draft is cached.
   TokenSpan pending() const;
 
@@ -48,8 +50,11 @@ class Sequence {
 
  private:
   friend class Engine;
+  int64_t num_common_with(TokenSpan tokens) const;
+
   std::unique_ptr<SequenceState> state_;
   TokenIds tokens_;
+  int64_t num_settled_ = 0;
 };
 
 }  // namespace predgen

@@ -75,6 +75,21 @@ TEST(Sequence, WhatAStateCannotReturnToIsPendingAgain) {
   on.engine.run({.sequence = &on.sequence});
 }
 
+/// A prompt that grows before its end: what has settled by then is not run a third time.
+TEST(Sequence, AStateReturnsToWhereATextBeganToDiffer) {
+  StateFixture on;
+  const auto run = [&](const TokenIds& tokens) {
+    const int64_t cached = on.sequence.replace(tokens);
+    on.engine.run({.sequence = &on.sequence});
+    return cached;
+  };
+  EXPECT_EQ(run({1, 2, 3, 28, 29, 30}), 0);
+  EXPECT_EQ(run({1, 2, 3, 4, 5, 28, 29, 30}), 3);
+  EXPECT_EQ(run({1, 2, 3, 4, 5, 6, 7, 28, 29, 30}), 3) << "only now 5 are settled";
+  EXPECT_EQ(run({1, 2, 3, 4, 5, 6, 7, 8, 28, 29, 30}), 5);
+  EXPECT_EQ(run({1, 2, 9, 28, 29, 30}), 0);
+}
+
 TEST(Sequence, APathOfATreeIsPendingAgain) {
   StateFixture on;
   const at::Tensor tree_GG = at::tensor({1, 0, 0, 1}, at::kLong).view({2, 2}).to(at::kBool);
