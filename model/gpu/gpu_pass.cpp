@@ -91,11 +91,13 @@ GraphCapture cuda_graphs(at::Device device) {
 }  // namespace
 
 std::string GpuPass::refusal(const ModelConfig& config) {
-  constexpr const char* kLacks = "our kernels for GPUs have no {}";
+  const auto lacks = [](std::string_view what) {
+    return fmt::format("our kernels for GPUs have no {}", what);
+  };
   const std::string_view beyond = beyond_kernels(config);
-  if (!beyond.empty()) return fmt::format(kLacks, beyond);
-  if (config.logit_softcap != 0) return fmt::format(kLacks, "logit_softcap");
-  if (config.num_ropes() > 2) return fmt::format(kLacks, "third kind of rotary positions");
+  if (!beyond.empty()) return lacks(beyond);
+  if (config.logit_softcap != 0) return lacks("logit_softcap");
+  if (config.num_ropes() > 2) return lacks("third kind of rotary positions");
   const int64_t shared = config.num_heads / config.num_kv_heads, D = config.head_dim;
   if (D > kMaxGpuHeadDim || D % 8 != 0) {
     return fmt::format("our kernels for GPUs take heads of 8, 16, .. {} values, not of {}",
