@@ -36,15 +36,15 @@ void measure(const std::string& folder, const std::string& kind, int64_t context
                                  .dtype = packed ? "bf16" : kind,
                                  .quantization = parse_quantization(packed ? kind : "none")});
   KvPool pool(model->kv_layout());
-  const auto cache = pool.make_cache(context + 33);
+  const auto cache = pool.make_state(context + 33);
   const auto seconds = [&](int64_t num_tokens, bool by_kernels) {
     model->set_kernels(by_kernels);
     const TokenIds tokens(static_cast<size_t>(num_tokens), 7);
     const int64_t num_logits = num_tokens == context ? 1 : num_tokens;
     const double start = cpu_seconds();
-    model->forward({.cache = cache.get(), .tokens = tokens, .num_logits = num_logits});
+    model->forward({.state = cache.get(), .tokens = tokens, .num_logits = num_logits});
     const double end = cpu_seconds();
-    cache->truncate(num_tokens == context ? context : context - 1);
+    cache->return_to(num_tokens == context ? context : context - 1);
     return end - start;
   };
   const std::vector<const Linear*> linears = std::as_const(*model).linears();
@@ -67,9 +67,9 @@ void measure(const std::string& folder, const std::string& kind, int64_t context
   for (const int64_t num_tokens : {context, int64_t{1}, int64_t{17}, int64_t{33}}) {
     std::vector<double> ours, products, ratios;
     for (int round = -1; round < rounds; ++round) {  // one to warm up
-      cache->truncate(num_tokens == context ? 0 : context - 1);
+      cache->return_to(num_tokens == context ? 0 : context - 1);
       const double theirs = seconds(num_tokens, false);
-      cache->truncate(num_tokens == context ? 0 : context - 1);
+      cache->return_to(num_tokens == context ? 0 : context - 1);
       const double own = seconds(num_tokens, true);
       const double product = product_seconds(num_tokens);
       if (round < 0) continue;

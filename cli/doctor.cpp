@@ -18,6 +18,7 @@
 #include "model/load_options.h"
 #include "model/memory_estimate.h"
 #include "model/model_config.h"
+#include "model/state_history.h"
 #include "text/tokenizer.h"
 #include "voice/dac/dac_weights.h"
 #include "voice/espeak/espeak_helper.h"
@@ -93,9 +94,16 @@ void print_memory(const ModelConfig& config, const DoctorOptions& options) {
     std::printf("\n");
   };
   const int64_t context = std::min(options.context, config.context_length());
-  const double used = kv * static_cast<double>(context);
+  const double snapshots =
+      static_cast<double>(StateHistory::kMost) * static_cast<double>(snapshot_bytes(config));
+  const double used = kv * static_cast<double>(context) + snapshots;
   row("weights", 0.0, true);
   row("keys and values of 1,000 tokens", 1000 * kv, false);
+  if (snapshots > 0) {
+    row(fmt::format("{} snapshots of states, {} bytes each", StateHistory::kMost,
+                    snapshot_bytes(config)),
+        snapshots, false);
+  }
   row(fmt::format("with {} tokens", context), used, true);
   const at::Device device = parse_device("auto");
   const bool is_gpu = options.memory_gib || !device.is_cpu();  // which has room for the voice, too
@@ -211,7 +219,7 @@ void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
   const ModelConfig config = checkpoint->read_config();
   std::printf("Model %s\n", checkpoint->name().c_str());
   std::printf("  %s: %lld layers, hidden size %lld, %lld:%lld heads of %lld, vocabulary %lld\n",
-              config.architecture.c_str(), static_cast<long long>(config.num_layers),
+              config.architecture.c_str(), static_cast<long long>(config.num_layers()),
               static_cast<long long>(config.hidden_size), static_cast<long long>(config.num_heads),
               static_cast<long long>(config.num_kv_heads), static_cast<long long>(config.head_dim),
               static_cast<long long>(config.vocab_size));

@@ -99,7 +99,7 @@ void run_plan(const PlanOptions& options) {
     train.num_recomputed =
         train::layers_to_recompute(model, train, plan_case, train::usable(*memory));
     std::printf("recompute: auto runs %ld of %ld layers twice\n",
-                static_cast<long>(train.num_recomputed), static_cast<long>(model.num_layers));
+                static_cast<long>(train.num_recomputed), static_cast<long>(model.num_layers()));
   }
   const train::MemoryPlan plan(model, train, plan_case);
   std::printf("%ld rows of up to %ld tokens at a time, %ld values trained\n",

@@ -16,9 +16,9 @@ double sum_logprobs(const LanguageModel& model, TokenSpan prompt, TokenSpan answ
   TokenIds ids(prompt.begin(), prompt.end());
   ids.insert(ids.end(), answer.begin(), answer.end() - 1);
   KvPool pool(model.kv_layout());
-  const auto cache = pool.make_cache(static_cast<int64_t>(ids.size()));
+  const auto cache = pool.make_state(static_cast<int64_t>(ids.size()));
   const at::Tensor logits_NV = model.forward(
-      {.cache = cache.get(), .tokens = ids, .num_logits = static_cast<int64_t>(answer.size())});
+      {.state = cache.get(), .tokens = ids, .num_logits = static_cast<int64_t>(answer.size())});
   const at::Tensor targets_N = at::tensor(at::IntArrayRef(answer.data(), answer.size()), at::kLong);
   return logits_NV.to(at::kDouble)
       .log_softmax(-1)
@@ -31,10 +31,10 @@ double top2_margin(const LanguageModel& model, TokenSpan prompt, TokenSpan answe
   PREDGEN_CHECK(!prompt.empty(), "nothing to score");
   const c10::InferenceMode inference;
   KvPool pool(model.kv_layout());
-  const auto cache = pool.make_cache(static_cast<int64_t>(prompt.size() + answer.size()));
-  at::Tensor logits_1V = model.forward({.cache = cache.get(), .tokens = prompt});
+  const auto cache = pool.make_state(static_cast<int64_t>(prompt.size() + answer.size()));
+  at::Tensor logits_1V = model.forward({.state = cache.get(), .tokens = prompt});
   for (size_t i = 0; i < answer.size(); ++i) {
-    logits_1V = model.forward({.cache = cache.get(), .tokens = answer.subspan(i, 1)});
+    logits_1V = model.forward({.state = cache.get(), .tokens = answer.subspan(i, 1)});
   }
   const at::Tensor best = std::get<0>(logits_1V.squeeze(0).topk(2)).to(at::kCPU, at::kDouble);
   return (best[0] - best[1]).item<double>();
@@ -46,7 +46,7 @@ RowScore score_row(const LanguageModel& model, TokenSpan tokens, KeepLogits keep
   const auto num_tokens = static_cast<int64_t>(tokens.size());
   const at::Tensor tokens_T = at::tensor(TokenIds(tokens.begin(), tokens.end()), at::kLong);
   KvPool pool(model.kv_layout());
-  const std::unique_ptr<KvCache> cache = pool.make_cache(num_tokens);
+  const std::unique_ptr<SequenceState> cache = pool.make_state(num_tokens);
   RowScore score;
   std::vector<at::Tensor> kept;
   for (int64_t begin = 0; begin < num_tokens; begin += kChunk) {
@@ -54,7 +54,7 @@ RowScore score_row(const LanguageModel& model, TokenSpan tokens, KeepLogits keep
     const int64_t length = std::min(kChunk, num_tokens - begin);
     const TokenSpan chunk = tokens.subspan(begin, length);
     const at::Tensor logits_TV =
-        model.forward({.cache = cache.get(), .tokens = chunk, .num_logits = length});
+        model.forward({.state = cache.get(), .tokens = chunk, .num_logits = length});
     if (keep == KeepLogits::kYes) kept.push_back(logits_TV.cpu());
     const int64_t num_targets = std::min(length, num_tokens - begin - 1);
     const at::Tensor targets = tokens_T.narrow(0, begin + 1, num_targets).to(logits_TV.device());

@@ -7,7 +7,7 @@
 
 namespace predgen {
 
-KvStorage::KvStorage(KvPool& pool, int64_t begin, int64_t num_positions, const KvCache* but)
+KvStorage::KvStorage(KvPool& pool, int64_t begin, int64_t num_positions, const SequenceState* but)
     : pool_(pool), begin_(begin), capacity_(num_positions) {
   pool.make_room(capacity_, but);
   for (int64_t i = 0; i < pool.layout().num_layers; ++i) {
@@ -30,12 +30,13 @@ void KvStorage::touch() {
 }
 
 bool KvStorage::is_in_pass() const {
-  return std::ranges::any_of(readers, [](const KvCache* cache) { return cache->write_end_ > 0; });
+  return std::ranges::any_of(readers,
+                             [](const SequenceState* cache) { return cache->write_end_ > 0; });
 }
 
 void KvStorage::park() {
   int64_t end = begin_;
-  for (const KvCache* cache : readers) end = std::max(end, cache->read_end(*this));
+  for (const SequenceState* cache : readers) end = std::max(end, cache->read_end(*this));
   const int64_t length = end - begin_;
   // First, so that a failure half-way counts as parked and is restored later.
   pool_.num_allocated_ -= std::exchange(capacity_, 0);
@@ -48,7 +49,7 @@ void KvStorage::park() {
   }
 }
 
-void KvStorage::grow(int64_t new_capacity, int64_t length, const KvCache* but) {
+void KvStorage::grow(int64_t new_capacity, int64_t length, const SequenceState* but) {
   pool_.make_room(new_capacity - capacity_, but);
   for (std::vector<at::Tensor>* side : {&keys, &values}) {
     for (at::Tensor& layer : *side) {

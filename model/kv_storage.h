@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/kv_cache.h"
+#include "model/sequence_state.h"
 
 namespace predgen {
 
@@ -15,7 +15,7 @@ class KvStorage {
  public:
   /// For so many positions from `begin` on. Makes room for them in the pool without parking what
   /// `but` reads. UserError if the pool is exhausted.
-  KvStorage(KvPool& pool, int64_t begin, int64_t num_positions, const KvCache* but);
+  KvStorage(KvPool& pool, int64_t begin, int64_t num_positions, const SequenceState* but);
   ~KvStorage();
   KvStorage(const KvStorage&) = delete;
   KvStorage& operator=(const KvStorage&) = delete;
@@ -34,12 +34,12 @@ class KvStorage {
   void park();
   /// Layer by layer, so that only one layer exists twice. Keeps `length` positions; not parked
   /// afterwards. Parks nothing that `but` reads. UserError if the pool is exhausted.
-  void grow(int64_t new_capacity, int64_t length, const KvCache* but);
+  void grow(int64_t new_capacity, int64_t length, const SequenceState* but);
   /// The positions [begin, end) from another storage.
   void copy_from(const KvStorage& other, int64_t begin, int64_t end);
 
   std::vector<at::Tensor> keys, values;
-  std::vector<const KvCache*> readers;
+  std::vector<const SequenceState*> readers;
 
  private:
   at::Tensor make_layer(int64_t num_positions) const;

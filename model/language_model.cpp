@@ -16,10 +16,41 @@ void check_steps(std::span<const SequenceStep> steps) {
                   num_logits, T);
     PREDGEN_CHECK(steps[i].num_masks >= 0 && steps[i].num_masks <= T, "{} masks of {} tokens",
                   steps[i].num_masks, T);
+    PREDGEN_CHECK(steps[i].num_drafted >= 0 && steps[i].num_drafted < T, "{} drafted of {} tokens",
+                  steps[i].num_drafted, T);
+    PREDGEN_CHECK(steps[i].num_settled >= 0 && steps[i].num_settled <= T - steps[i].num_drafted,
+                  "{} settled of {} tokens", steps[i].num_settled, T);
     const auto before = steps.first(i);
-    PREDGEN_CHECK(std::ranges::find(before, steps[i].cache, &SequenceStep::cache) == before.end(),
+    PREDGEN_CHECK(std::ranges::find(before, steps[i].state, &SequenceStep::state) == before.end(),
                   "a cache takes part in a pass twice");
   }
+}
+
+std::vector<int64_t> snapshot_points(const SequenceStep& step) {
+  const auto T = static_cast<int64_t>(step.tokens.size());
+  const bool is_path = !step.tree_TT.defined() && step.num_masks == 0;
+  // A tree that nobody calls a draft has no place to return to.
+  if (!is_path && step.num_drafted == 0) return {};
+  const int64_t committed = T - step.num_drafted;
+  std::vector<int64_t> points;
+  if (step.num_settled > 0 && step.num_settled < committed - 1) points.push_back(step.num_settled);
+  if (committed > 1) points.push_back(committed - 1);
+  points.push_back(committed);
+  if (is_path && step.num_drafted > 0) points.push_back(T);
+  return points;
+}
+
+std::vector<int64_t> tree_parents(const SequenceStep& step) {
+  std::vector<int64_t> parents(step.tokens.size());
+  std::iota(parents.begin(), parents.end(), -1);
+  if (!step.tree_TT.defined()) return parents;
+  tree_depths(step);  // checks it
+  const at::Tensor tree_TT = step.tree_TT.contiguous();
+  const bool* row = tree_TT.const_data_ptr<bool>();
+  for (size_t i = 0; i < parents.size(); ++i, row += parents.size()) {
+    while (parents[i] >= 0 && !row[parents[i]]) --parents[i];
+  }
+  return parents;
 }
 
 std::vector<int64_t> tree_depths(const SequenceStep& step) {

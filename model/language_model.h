@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "model/kv_cache.h"
+#include "model/sequence_state.h"
 #include "text/token_ids.h"
 
 namespace predgen {
@@ -15,18 +15,22 @@ namespace predgen {
 
 /// One sequence's part of a forward pass. Borrows what it names.
 struct SequenceStep {
-  KvCache* cache = nullptr;  // earlier tokens; the pass appends the T new ones
-  TokenSpan tokens{};        // T >= 1
-  int64_t num_logits = 1;    // of the last tokens; in [0, T]
+  SequenceState* state = nullptr;  // earlier tokens; the pass appends the T new ones
+  TokenSpan tokens{};              // T >= 1
+  int64_t num_logits = 1;          // of the last tokens; in [0, T]
   /// bool [T,T] on the CPU, row i true where new token i sees new token j: itself and its ancestors
   /// in a tree. Its position is the number of those ancestors. All tokens see the cached ones.
   /// Undefined: each token sees all before it.
   at::Tensor tree_TT{};
-  int64_t num_masks = 0;  // of the last tokens: mask_tokens(); in [0, T]
+  int64_t num_masks = 0;    // of the last tokens: mask_tokens(); in [0, T]
+  int64_t num_drafted = 0;  // of the last tokens: those that may be taken back; in [0, T)
+  /// Of the first tokens: those that earlier versions of the text had, too, and the next one
+  /// probably will; in [0, T - num_drafted].
+  int64_t num_settled = 0;
 };
 
 /// A causal language model as the runtime sees it: weights only. All state of a conversation is in
-/// KvCache, so several sequences may share a model, but calls must not overlap.
+/// SequenceState, so several sequences may share a model, but calls must not overlap.
 class LanguageModel {
  public:
   virtual ~LanguageModel() = default;
@@ -49,6 +53,16 @@ class LanguageModel {
 
 /// Error for steps that LanguageModel::forward() does not accept.
 void check_steps(std::span<const SequenceStep> steps);
+
+/// After how many of a step's new tokens layers that keep a state give it to
+/// SequenceState::commit(): those that are settled, before and after the last token that is no
+/// draft, and at the end of a draft that is no tree. Ascending, above 0; at most
+/// StateHistory::kMostNew.
+std::vector<int64_t> snapshot_points(const SequenceStep& step);
+
+/// For each new token, which one before it in its path is the last: an index, or -1 for the cached
+/// ones. Error as tree_depths().
+std::vector<int64_t> tree_parents(const SequenceStep& step);
 
 /// Position of each new token among the new ones, from 0, as `tree_TT` (or its absence) says.
 /// Error unless every token sees itself and none after it.

@@ -1,5 +1,7 @@
 #include "model/memory_estimate.h"
 
+#include "model/parts/recurrent_part.h"
+
 namespace predgen {
 
 int64_t weight_bytes(const ModelConfig& config, Quantization quantization,
@@ -23,7 +25,15 @@ int64_t weight_bytes(const ModelConfig& config, Quantization quantization,
 }
 
 int64_t kv_bytes_per_token(const ModelConfig& config, int64_t bytes_per_value) {
-  return 2 * config.num_layers * config.num_kv_heads * config.head_dim * bytes_per_value;
+  return 2 * config.num_row_layers() * config.num_kv_heads * config.head_dim * bytes_per_value;
+}
+
+int64_t snapshot_bytes(const ModelConfig& config, int64_t bytes_per_value) {
+  int64_t total = 0;
+  for (const LayerSpec& layer : config.layers) {
+    if (layer.recurrence) total += layer.recurrence->state_bytes(config, bytes_per_value);
+  }
+  return total;
 }
 
 }  // namespace predgen

@@ -16,4 +16,7 @@ int64_t weight_bytes(const ModelConfig& config, Quantization quantization,
 /// Bytes of keys and values of one position in all layers.
 int64_t kv_bytes_per_token(const ModelConfig& config, int64_t bytes_per_value = 2);
 
+/// Bytes of a snapshot (SequenceState) of all layers that keep a state; 0: none does.
+int64_t snapshot_bytes(const ModelConfig& config, int64_t bytes_per_value = 2);
+
 }  // namespace predgen

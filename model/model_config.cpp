@@ -77,7 +77,7 @@ void check_total(const ModelConfig& config, const std::string& where) {
   const auto heads = static_cast<double>(config.num_heads + config.num_kv_heads);
   const double layer = 2 * E * heads * static_cast<double>(config.head_dim) +
                        3 * E * static_cast<double>(config.intermediate_size);
-  const double total = layer * static_cast<double>(config.num_layers) +
+  const double total = layer * static_cast<double>(config.num_layers()) +
                        2 * E * static_cast<double>(config.vocab_size);
   if (total > kMaxParameters) {
     throw UserError("{}: its sizes ask for {:.3g} parameters: one of them is wrong", where, total);
@@ -99,17 +99,18 @@ ModelConfig ModelConfig::from_json(const Json& json, const std::string& where) {
   config.vocab_size = fields.size("vocab_size", family.usual.vocab_size);
   config.hidden_size = fields.size("hidden_size", family.usual.hidden_size);
   config.intermediate_size = fields.size("intermediate_size", family.usual.intermediate_size);
-  config.num_layers = fields.size("num_hidden_layers", family.usual.num_layers);
-  if (config.num_layers > kMaxLayers) {
+  const int64_t num_layers = fields.size("num_hidden_layers", family.usual.num_layers);
+  if (num_layers > kMaxLayers) {
     fields.fail("num_hidden_layers", fmt::format("must be at most {}", kMaxLayers));
   }
+  config.layers.resize(static_cast<size_t>(num_layers));
   read_heads(fields, family.usual, config);
   config.max_positions = fields.size("max_position_embeddings", family.usual.max_positions);
   config.rms_norm_eps = fields.positive("rms_norm_eps", 1e-6);
   config.initializer_range = fields.positive("initializer_range", 0.02);
   config.tie_word_embeddings = fields.flag("tie_word_embeddings", false);
   config.dtype = read_dtype(fields);
-  config.block.rope.theta = family.usual.rope_theta;
+  config.ropes.front().theta = family.usual.rope_theta;
   family.read(fields, config);
   check_total(config, where);
   return config;
@@ -127,73 +128,52 @@ Json ModelConfig::to_json() const {
   const auto family = std::ranges::find_if(
       families(), [this](const Family& known) { return architecture == known.architecture; });
   PREDGEN_CHECK(family != families().end(), "unknown architecture {}", architecture);
+  const Activation activation = layers.front().feed_forward.activation;
   Json json{{"architectures", Json::array({architecture})},
             {"attention_dropout", 0.0},
             {"head_dim", head_dim},
-            {"hidden_act", block.activation == Activation::kSilu ? "silu" : kGeluTanh},
+            {"hidden_act", activation == Activation::kSilu ? "silu" : kGeluTanh},
             {"hidden_size", hidden_size},
             {"initializer_range", initializer_range},
             {"intermediate_size", intermediate_size},
             {"max_position_embeddings", max_positions},
             {"model_type", family->model_type},
             {"num_attention_heads", num_heads},
-            {"num_hidden_layers", num_layers},
+            {"num_hidden_layers", num_layers()},
             {"num_key_value_heads", num_kv_heads},
             {"rms_norm_eps", rms_norm_eps},
             {"tie_word_embeddings", tie_word_embeddings},
             {"torch_dtype", dtype},
             {"use_cache", true},
             {"vocab_size", vocab_size}};
-  block.rope.write(json);
+  ropes.front().write(json);
   family->write(*this, json);
   return json;
 }
 
+int64_t ModelConfig::num_row_layers() const {
+  return std::ranges::count_if(layers, [](const LayerSpec& layer) { return !layer.recurrence; });
+}
+
+int64_t ModelConfig::place(int64_t index) const {
+  const bool is_recurrent = layer(index).recurrence != nullptr;
+  return std::count_if(layers.begin(), layers.begin() + index, [&](const LayerSpec& before) {
+    return (before.recurrence != nullptr) == is_recurrent;
+  });
+}
+
+int64_t ModelConfig::widest_window() const {
+  int64_t widest = 0;
+  for (const LayerSpec& layer : layers) widest = std::max(widest, layer.attention.window);
+  return widest;
+}
+
+at::Tensor ModelConfig::inverse_frequencies() const {
+  std::vector<at::Tensor> rows;
+  for (const RopeConfig& rope : ropes) rows.push_back(rope.inverse_frequencies(head_dim));
+  return at::stack(rows);
+}
+
 int64_t ModelConfig::num_parameters() const { return num_values(weight_layout(*this)); }
-
-int64_t num_values(const std::vector<WeightSpec>& weights) {
-  int64_t total = 0;
-  for (const WeightSpec& weight : weights) {
-    int64_t count = 1;
-    for (const int64_t size : weight.shape) count *= size;
-    total += count;
-  }
-  return total;
-}
-
-std::vector<WeightSpec> weight_layout(const ModelConfig& config) {
-  const BlockSpec& block = config.block;
-  const NormNames norms = block.norm_names();
-  const int64_t E = config.hidden_size, I = config.intermediate_size;
-  const int64_t q_size = config.num_heads * config.head_dim;
-  const int64_t kv_size = config.num_kv_heads * config.head_dim;
-  std::vector<WeightSpec> weights{{kEmbeddingName, {config.vocab_size, E}}};
-  for (int64_t i = 0; i < config.num_layers; ++i) {
-    const auto add = [&](const char* module, std::vector<int64_t> shape, bool bias = false) {
-      const std::string name = fmt::format("model.layers.{}.{}", i, module);
-      weights.push_back({name + ".weight", shape});
-      if (bias) weights.push_back({name + ".bias", {shape.front()}});
-    };
-    add("self_attn.q_proj", {q_size, E}, block.qkv_bias);
-    add("self_attn.k_proj", {kv_size, E}, block.qkv_bias);
-    add("self_attn.v_proj", {kv_size, E}, block.qkv_bias);
-    add("self_attn.o_proj", {E, q_size}, block.o_bias);
-    if (block.qk_norm != QkNorm::kNone) {
-      const bool by_head = block.qk_norm == QkNorm::kHead;
-      add("self_attn.q_norm", {by_head ? config.head_dim : q_size});
-      add("self_attn.k_norm", {by_head ? config.head_dim : kv_size});
-    }
-    add("mlp.gate_proj", {I, E}, block.mlp_bias);
-    add("mlp.up_proj", {I, E}, block.mlp_bias);
-    add("mlp.down_proj", {E, I}, block.mlp_bias);
-    for (const char* norm :
-         {norms.before_attention, norms.after_attention, norms.before_mlp, norms.after_mlp}) {
-      if (norm) add(norm, {E});
-    }
-  }
-  weights.push_back({"model.norm.weight", {E}});
-  if (!config.tie_word_embeddings) weights.push_back({kHeadName, {config.vocab_size, E}});
-  return weights;
-}
 
 }  // namespace predgen

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "core/json.h"
-#include "model/block_spec.h"
+#include "model/layer_spec.h"
+#include "model/rope.h"
+#include "model/weight_layout.h"
 
 namespace predgen {
 
@@ -18,7 +20,6 @@ struct ModelConfig {
   int64_t vocab_size = 0;
   int64_t hidden_size = 0;
   int64_t intermediate_size = 0;
-  int64_t num_layers = 0;
   int64_t num_heads = 0;
   int64_t num_kv_heads = 0;
   int64_t head_dim = 0;
@@ -26,7 +27,12 @@ struct ModelConfig {
   double rms_norm_eps = 1e-6;
   double initializer_range = 0.02;
   bool tie_word_embeddings = false;
-  BlockSpec block;
+  std::vector<LayerSpec> layers;
+  std::vector<RopeConfig> ropes{RopeConfig{}};  // the layers' (AttentionSpec::rope), at least one
+  double norm_offset = 0.0;                     // added to the weight of every norm
+  bool norm_scales_wide = false;  // a norm's weight is applied in float32, before rounding
+  double logit_softcap = 0.0;     // logits become cap * tanh(logit / cap); 0: unchanged
+  double embedding_scale = 1.0;   // rounded to the embeddings' type
   std::string dtype = "float32";  // of the stored weights: "float32" or "bfloat16"
 
   /// UserError for an unknown architecture (lists the known ones), a missing or impossible field,
@@ -36,24 +42,20 @@ struct ModelConfig {
   /// What from_json reads, in transformers 4 spelling (which transformers 5 reads too).
   Json to_json() const;
 
-  int64_t context_length() const { return block.rope.context_length(max_positions); }
+  int64_t num_layers() const { return static_cast<int64_t>(layers.size()); }
+  /// Layers that keep rows, and those that keep a state (SequenceState).
+  int64_t num_row_layers() const;
+  int64_t num_states() const { return num_layers() - num_row_layers(); }
+  /// Index of a layer among those of its kind.
+  int64_t place(int64_t index) const;
+  const LayerSpec& layer(int64_t index) const { return layers.at(static_cast<size_t>(index)); }
+  /// The most positions that a layer with a window sees; 0: no layer has one.
+  int64_t widest_window() const;
+  int64_t num_ropes() const { return static_cast<int64_t>(ropes.size()); }
+  /// Radians per position of each pair of a head, float32 [ropes,head_dim / 2].
+  at::Tensor inverse_frequencies() const;
+  int64_t context_length() const { return ropes.front().context_length(max_positions); }
   int64_t num_parameters() const;
 };
-
-// The two matrices outside the layers. Tied: the embedding is also the head.
-constexpr const char* kEmbeddingName = "model.embed_tokens.weight";
-constexpr const char* kHeadName = "lm_head.weight";
-
-/// A tensor of the checkpoint.
-struct WeightSpec {
-  std::string name;  // Hugging Face's
-  std::vector<int64_t> shape;
-};
-/// The total over all of them.
-int64_t num_values(const std::vector<WeightSpec>& weights);
-
-/// Every tensor that a model of this configuration has, in the order of the reference's state dict,
-/// which decides the shards. Tied embeddings appear once.
-std::vector<WeightSpec> weight_layout(const ModelConfig& config);
 
 }  // namespace predgen

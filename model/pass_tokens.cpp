@@ -12,7 +12,7 @@ void PassTokens::read(std::span<const SequenceStep> steps, int64_t vocab_size) {
   wanted_.clear();
   for (size_t s = 0; s < steps.size(); ++s) {
     const SequenceStep& step = steps[s];
-    const int64_t past = step.cache->length();
+    const int64_t past = step.state->length();
     std::vector<int64_t> depths;  // in a tree
     const bool* sees = nullptr;
     at::Tensor tree_TT;

@@ -12,6 +12,10 @@
 #include "model/gpu/gpu_pass.h"
 #include "model/gpu/gpu_support.h"
 #include "model/gpu/joined_products.h"
+#include "model/memory_estimate.h"
+#include "model/parts/decoder_layer.h"
+#include "model/parts/operators.h"
+#include "model/parts/pass_input.h"
 
 namespace predgen {
 
@@ -19,17 +23,11 @@ namespace predgen {
 
 namespace {
 
-std::map<std::string, std::vector<int64_t>> weight_shapes(const ModelConfig& config) {
-  std::map<std::string, std::vector<int64_t>> shapes;
-  for (WeightSpec& spec : weight_layout(config)) shapes[spec.name] = std::move(spec.shape);
-  return shapes;
+std::map<std::string, WeightSpec> weights_by_name(const ModelConfig& config) {
+  std::map<std::string, WeightSpec> weights;
+  for (const WeightSpec& spec : weight_layout(config)) weights[spec.name] = spec;
+  return weights;
 }
-
-/// What the layers see of a pass over several sequences.
-struct PassInput {
-  at::Tensor inputs_2T;  // token ids, and their positions
-  std::vector<CachedRows> rows;
-};
 
 /// Of the queries that attention gets: what autocast makes of them, where it is on. It would do so
 /// with a mask, too, but in every layer, each of which keeps its copy for the backward pass.
@@ -40,84 +38,31 @@ at::TensorOptions query_options(const KvLayout& layout) {
              : layout.options;
 }
 
-/// CachedRows::paths.
-std::vector<at::Tensor> paths_of(const SequenceStep& step, at::Device device) {
-  std::vector<at::Tensor> paths;
-  if (!step.tree_TT.defined()) return paths;
-  const int64_t past = step.cache->length();
-  for (const at::Tensor& sees_T : step.tree_TT.unbind()) {
-    const at::Tensor fresh = sees_T.nonzero().squeeze(1) + past;
-    paths.push_back(at::cat({at::arange(past, at::kLong), fresh}).to(device));
-  }
-  return paths;
-}
-
-AttentionMasks masks_of(const SequenceStep& step, const std::vector<int64_t>& depths,
-                        int64_t num_folded, const at::TensorOptions& options) {
-  const int64_t past = step.cache->length(), T = static_cast<int64_t>(step.tokens.size());
-  if (!step.tree_TT.defined()) return {{}, {}, T, past, num_folded, options};
-  const at::Tensor seen_TS = at::cat({at::ones({T, past}, at::kBool), step.tree_TT}, 1);
-  const at::Tensor positions_1S =
-      at::cat({at::arange(past, at::kLong), at::tensor(depths, at::kLong) + past}).unsqueeze(0);
-  const at::Device device = options.device();
-  return {seen_TS.to(device), positions_1S.to(device), T, past, num_folded, options};
-}
-
-PassInput read_steps(std::span<const SequenceStep> steps, bool width_invariant, int64_t num_folded,
-                     const at::TensorOptions& options) {
-  TokenIds tokens;
-  std::vector<int64_t> positions;
-  PassInput pass;
-  for (const SequenceStep& step : steps) {
-    const auto T = static_cast<int64_t>(step.tokens.size());
-    const std::vector<int64_t> depths = tree_depths(step);
-    tokens.insert(tokens.end(), step.tokens.begin(), step.tokens.end());
-    for (const int64_t depth : depths) positions.push_back(step.cache->length() + depth);
-    pass.rows.push_back({step.cache, T, masks_of(step, depths, num_folded, options)});
-    if (width_invariant) pass.rows.back().paths = paths_of(step, options.device());
-  }
-  const auto total = static_cast<int64_t>(tokens.size());
-  pass.inputs_2T = at::empty({2, total}, at::kLong);
-  int64_t* inputs = pass.inputs_2T.mutable_data_ptr<int64_t>();
-  std::ranges::copy(positions, std::ranges::copy(tokens, inputs).out);
-  return pass;
-}
-
-/// [1,T,1]: 1 for masks, 0 for other tokens.
-at::Tensor mask_gate(std::span<const SequenceStep> steps) {
-  std::vector<at::Tensor> gates;
-  for (const SequenceStep& step : steps) {
-    const auto T = static_cast<int64_t>(step.tokens.size());
-    gates.push_back(at::zeros({1, T, 1}));
-    gates.back().narrow(1, T - step.num_masks, step.num_masks).fill_(1);
-  }
-  return at::cat(gates, 1);
-}
-
 }  // namespace
 
 Transformer::Transformer(const ModelConfig& config,
                          const std::function<at::Tensor(const std::string&)>& weight)
     : config_(config) {
-  const std::map<std::string, std::vector<int64_t>> shapes = weight_shapes(config);
+  const std::map<std::string, WeightSpec> weights = weights_by_name(config);
   const auto take = [&](const std::string& name) {  // undefined if this model has none
-    const auto spec = shapes.find(name);
-    if (spec == shapes.end()) return at::Tensor();
+    const auto found = weights.find(name);
+    if (found == weights.end()) return at::Tensor();
+    const at::IntArrayRef shape = found->second.shape;
     at::Tensor tensor = weight(name);
-    if (tensor.sizes() != at::IntArrayRef(spec->second)) {
+    if (tensor.sizes() != shape) {
       throw UserError("tensor {} has shape {}, config.json wants {}", name,
-                      c10::str(tensor.sizes()), c10::str(at::IntArrayRef(spec->second)));
+                      c10::str(tensor.sizes()), c10::str(shape));
     }
     return tensor;
   };
   embedding_ = take(kEmbeddingName);
   activations_ = embedding_.scalar_type();
-  for (int64_t i = 0; i < config.num_layers; ++i) layers_.emplace_back(config, i, take);
+  for (int64_t i = 0; i < config.num_layers(); ++i) layers_.emplace_back(config, i, take);
   final_norm_ = take("model.norm.weight");
   head_.name = "lm_head";
   head_.weight = config.tie_word_embeddings ? embedding_ : take(kHeadName);
-  inverse_frequencies_ = config.block.inverse_frequencies(config.head_dim).to(device());
-  embedding_scale_ = at::scalar_tensor(config.block.embedding_scale, dtype()).item<float>();
+  inverse_frequencies_ = config.inverse_frequencies().to(device());
+  embedding_scale_ = at::scalar_tensor(config.embedding_scale, dtype()).item<float>();
   if (CpuPass::refusal(config).empty()) cpu_pass_ = std::make_unique<CpuPass>();
   if (embedding_.is_cuda()) set_gpu_kernels(cuda_kernels());
 }
@@ -127,23 +72,26 @@ Transformer::~Transformer() = default;
 std::unique_ptr<Transformer> Transformer::initialize(const ModelConfig& config, uint64_t seed,
                                                      const at::TensorOptions& options) {
   at::Generator generator = at::detail::createCPUGenerator(seed);
-  const std::map<std::string, std::vector<int64_t>> shapes = weight_shapes(config);
+  const std::map<std::string, WeightSpec> weights = weights_by_name(config);
   return std::make_unique<Transformer>(config, [&](const std::string& name) {
-    const std::vector<int64_t>& shape = shapes.at(name);
-    if (name.find("norm") != std::string::npos) {
-      return at::full(shape, 1.0 - config.block.norm_offset, options);
-    }
-    if (name.ends_with(".bias")) return at::zeros(shape, options);
-    return at::empty(shape, at::kFloat)
+    const WeightSpec& spec = weights.at(name);
+    if (spec.is_norm) return at::full(spec.shape, 1.0 - config.norm_offset, options);
+    if (name.ends_with(".bias")) return at::zeros(spec.shape, options);
+    return at::empty(spec.shape, at::kFloat)
         .normal_(0.0, config.initializer_range, generator)
         .to(options);
   });
 }
 
 KvLayout Transformer::kv_layout() const {
-  return {config_.num_layers, config_.num_kv_heads, config_.head_dim,
-          embedding_.options().requires_grad(false).dtype(activations_),
-          /*in_pieces=*/cpu_pass_ && has_kernels_ && device().is_cpu()};
+  return {.num_layers = config_.num_row_layers(),
+          .num_kv_heads = config_.num_kv_heads,
+          .head_dim = config_.head_dim,
+          .options = embedding_.options().requires_grad(false).dtype(activations_),
+          .in_pieces = cpu_pass_ && has_kernels_ && device().is_cpu(),
+          .num_states = config_.num_states(),
+          .bytes_per_snapshot =
+              snapshot_bytes(config_, static_cast<int64_t>(c10::elementSize(activations_)))};
 }
 
 int64_t Transformer::num_folded() const {
@@ -155,17 +103,20 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   check_steps(steps);
   if (std::optional<at::Tensor> logits_NV = forward_by_kernels(steps)) {
     for (const SequenceStep& step : steps) {
-      step.cache->commit(static_cast<int64_t>(step.tokens.size()));  // nothing throws now
+      step.state->commit(static_cast<int64_t>(step.tokens.size()));  // nothing throws now
     }
     return *logits_NV;
   }
-  PassInput pass = read_steps(steps, width_invariant_, num_folded(), query_options(kv_layout()));
+  PassInput pass(steps, {.width_invariant = width_invariant_,
+                         .num_states = static_cast<size_t>(config_.num_states()),
+                         .num_folded = num_folded(),
+                         .options = query_options(kv_layout())});
   const at::Tensor inputs = pass.inputs_2T.to(device());
   const std::vector<Rotation> rotations =
-      make_rotations(config_.block, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_);
+      make_rotations(config_, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_);
   const at::Tensor gate_1T1 = mask_tokens_.empty() ? at::Tensor() : mask_gate(steps).to(device());
   at::Tensor hidden_1TE = embed(inputs.narrow(0, 0, 1));
-  for (int64_t i = 0; i < config_.num_layers; ++i) {
+  for (int64_t i = 0; i < config_.num_layers(); ++i) {
     const LayerLease lease = lease_layer(i, i + 1);
     hidden_1TE =
         layers_[static_cast<size_t>(i)](config_, hidden_1TE, rotations, pass.rows, gate_1T1);
@@ -179,7 +130,9 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   }
   at::Tensor logits_NV =
       logits(wanted.size() == 1 ? wanted.front() : at::cat(wanted, 1)).squeeze(0);
-  for (const CachedRows& rows : pass.rows) rows.cache->commit(rows.num_new);  // nothing throws now
+  for (CachedRows& rows : pass.rows) {
+    rows.state->commit(rows.num_new, std::move(rows.points));  // nothing throws now
+  }
   return logits_NV;
 }
 
@@ -208,7 +161,7 @@ at::Tensor Transformer::hidden_states(const at::Tensor& tokens_BT, const at::Ten
                                       const at::Tensor& seen_B1TT) const {
   Rows rows = read_rows(tokens_BT, positions_BT, seen_B1TT);
   at::Tensor hidden_BTE = embed(rows);
-  for (int64_t i = 0; i < config_.num_layers; ++i) {
+  for (int64_t i = 0; i < config_.num_layers(); ++i) {
     const LayerLease lease = lease_layer(i, i + 1);
     hidden_BTE = run_layer(i, hidden_BTE, rows);
   }
@@ -224,7 +177,7 @@ Transformer::Rows Transformer::read_rows(const at::Tensor& tokens_BT,
                                    ? positions_BT
                                    : at::arange(T, tokens.options()).expand({tokens.size(0), T});
   return {tokens,
-          make_rotations(config_.block, inverse_frequencies_, positions, activations_),
+          make_rotations(config_, inverse_frequencies_, positions, activations_),
           {seen_B1TT, positions_BT, T, 0, num_folded(), query_options(kv_layout())}};
 }
 
@@ -239,7 +192,7 @@ at::Tensor Transformer::embed(const at::Tensor& tokens_BT) const {
 
 at::Tensor Transformer::run_layer(int64_t index, const at::Tensor& hidden_BTE, Rows& rows) const {
   const DecoderLayer& layer = layers_[static_cast<size_t>(index)];
-  return layer(config_, hidden_BTE, rows.rotations, rows.masks(layer.window), rows.gate_BT1);
+  return layer(config_, hidden_BTE, rows.rotations, rows.masks(layer.window()), rows.gate_BT1);
 }
 
 at::Tensor Transformer::norm(const at::Tensor& hidden_BTE) const {
@@ -248,7 +201,7 @@ at::Tensor Transformer::norm(const at::Tensor& hidden_BTE) const {
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {
   return soft_cap(width_invariant_ ? head_.wide(hidden) : head_(hidden).to(at::kFloat),
-                  config_.block.logit_softcap);
+                  config_.logit_softcap);
 }
 
 std::map<std::string, at::Tensor> Transformer::named_weights() const {
@@ -261,14 +214,16 @@ std::map<std::string, at::Tensor> Transformer::named_weights() const {
     weights[linear->name + ".weight"] = linear->weight;
     if (linear->bias.defined()) weights[linear->name + ".bias"] = linear->bias;
   }
-  for (const DecoderLayer& layer : layers_) weights.merge(layer.named_norms(config_));
+  for (const DecoderLayer& layer : layers_) {
+    for (auto& [name, norm] : layer.named_norms()) weights[name] = norm;
+  }
   return weights;
 }
 
 std::vector<Linear*> Transformer::linears() {
   std::vector<Linear*> all;
   for (DecoderLayer& layer : layers_) {
-    const auto own = layer.linears();
+    const std::vector<Linear*> own = layer.linears();
     all.insert(all.end(), own.begin(), own.end());
   }
   return all;
@@ -286,8 +241,7 @@ void Transformer::set_training(bool training) {
 
 void Transformer::set_width_invariant(bool on) {
   width_invariant_ = head_.width_invariant = on;
-  for (DecoderLayer& layer : layers_) layer.width_invariant = on;
-  for (Linear* linear : linears()) linear->width_invariant = on;
+  for (DecoderLayer& layer : layers_) layer.set_width_invariant(on);
 }
 
 void Transformer::set_gpu_kernels(const GpuKernels* kernels, GraphCapture capture) {

@@ -7,15 +7,18 @@
 #include <utility>
 #include <vector>
 
-#include "model/decoder_layer.h"
+#include "model/attention_masks.h"
 #include "model/graph_capture.h"
 #include "model/language_model.h"
 #include "model/layer_store.h"
+#include "model/linear.h"
 #include "model/model_config.h"
+#include "model/rotation.h"
 
 namespace predgen {
 
 class CpuPass;
+class DecoderLayer;
 class GpuPass;
 struct GpuKernels;
 struct TransformerParts;
@@ -23,7 +26,7 @@ struct TransformerParts;
 // Shapes: B rows, T tokens, E hidden size, V vocabulary.
 
 /// A Llama-style decoder-only transformer: RMSNorm, rotary positions, grouped-query attention, a
-/// gated MLP; what the families add or change is in ModelConfig::block. Runs in the type of its
+/// gated MLP; what the families add or change is in ModelConfig::layers. Runs in the type of its
 /// weights, on their device.
 class Transformer : public LanguageModel {
  public:

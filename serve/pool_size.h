@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "model/kv_cache.h"
+#include "model/sequence_state.h"
 #include "serve/serve_config.h"
 
 namespace predgen::serve {

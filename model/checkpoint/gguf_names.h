@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -24,14 +23,9 @@ constexpr int64_t kGemma3Pattern = 6;
 int64_t gemma3_query_scalar(int64_t num_layers, int64_t hidden_size, int64_t num_heads,
                             int64_t head_dim);
 
-/// llama.cpp's name of the weight that transformers calls `name`, one of weight_layout():
-/// "model.layers.3.mlp.up_proj.weight" -> "blk.3.ffn_up.weight".
-std::string gguf_name(const std::string& name, const BlockSpec& block);
-
-/// Rows per head of the weight `name` if llama.cpp's `architecture` stores its rotary
-/// pairs as (2j, 2j + 1) where transformers has (j, j + half). 0 if both store them
-/// alike.
-int64_t rows_in_pairs(const std::string& name, std::string_view architecture, int64_t head_dim);
+/// Rows per head of a weight if llama.cpp's `architecture` stores its rotary pairs as
+/// (2j, 2j + 1) where transformers has (j, j + half). 0 if both store them alike.
+int64_t rows_in_pairs(const WeightSpec& weight, std::string_view architecture);
 /// The row range of all heads that rows [begin, end) belong to.
 std::pair<int64_t, int64_t> whole_heads(int64_t begin, int64_t end, int64_t head_dim);
 /// Reorders rows of whole heads from llama.cpp's order to transformers'.
@@ -39,7 +33,7 @@ at::Tensor in_halves(const at::Tensor& rows, int64_t head_dim);
 /// The inverse of in_halves().
 at::Tensor in_pairs(const at::Tensor& rows, int64_t head_dim);
 
-/// What llama.cpp's conversion adds to the weight `name`: the norm offset.
-double added_to(const std::string& name, const BlockSpec& block);
+/// What llama.cpp's conversion adds to a weight: the norm offset.
+double added_to(const WeightSpec& weight, const ModelConfig& config);
 
 }  // namespace predgen

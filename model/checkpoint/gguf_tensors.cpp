@@ -21,20 +21,20 @@ GgufTensors::GgufTensors(std::shared_ptr<const GgufFile> file, const ModelConfig
     : file_(std::move(file)) {
   std::set<std::string> taken;
   for (const WeightSpec& weight : weight_layout(config)) {
-    std::string gguf = gguf_name(weight.name, config.block);
+    std::string gguf = weight.gguf;
     auto found = file_->entries().find(gguf);
     if (found == file_->entries().end() && weight.name == kEmbeddingName) {
-      gguf = gguf_name(kHeadName, config.block);  // the same, if tied
+      gguf = kGgufHeadName;  // the same, if tied
       found = file_->entries().find(gguf);
     }
     if (found == file_->entries().end()) continue;  // ModelWeights names missing ones
     taken.insert(gguf);
-    const int64_t head_dim = rows_in_pairs(weight.name, architecture, config.head_dim);
+    const int64_t head_dim = rows_in_pairs(weight, architecture);
     // ModelWeights rejects one of another shape.
     const bool has_heads = head_dim > 0 && found->second.shape[0] % head_dim == 0;
     tensors_[weight.name] = {.entry = &found->second,
                              .head_dim = has_heads ? head_dim : 0,
-                             .norm_offset = added_to(weight.name, config.block)};
+                             .norm_offset = added_to(weight, config)};
   }
   for (const auto& [name, entry] : file_->entries()) {
     if (taken.contains(name) || is_computed(name)) continue;

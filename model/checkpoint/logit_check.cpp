@@ -6,7 +6,7 @@
 #include <map>
 
 #include "model/attention_masks.h"
-#include "model/decoder_layer.h"
+#include "model/parts/decoder_layer.h"
 #include "tensors/safetensors.h"
 
 namespace predgen {
@@ -43,7 +43,7 @@ class LayeredModel {
       rows.push_back(weights_.read_rows(kEmbeddingName, id, id + 1));
     }
     hidden_ = on_device(at::cat(rows)).view({tokens_BT.size(0), tokens_BT.size(1), -1}) *
-              config().block.embedding_scale;
+              config().embedding_scale;
   }
 
   void run_layer(int64_t index, std::span<const Rotation> rotations, AttentionMasks& masks) {
@@ -57,7 +57,7 @@ class LayeredModel {
       linear->lora_B = on_device(adapted->lora_B);
       linear->lora_scaling = adapted->lora_scaling;
     }
-    hidden_ = layer(config(), hidden_, rotations, masks(layer.window));
+    hidden_ = layer(config(), hidden_, rotations, masks(layer.window()));
   }
 
   void norm() { hidden_ = rms_norm(config(), hidden_, load("model.norm.weight")).flatten(0, 1); }
@@ -65,7 +65,7 @@ class LayeredModel {
   /// Logits [N,R] of the vocabulary's ids [begin, end), on the CPU.
   at::Tensor logits(int64_t begin, int64_t end) const {
     return soft_cap(at::linear(hidden_, on_device(weights_.read_rows(head_name(), begin, end))),
-                    config().block.logit_softcap)
+                    config().logit_softcap)
         .cpu();
   }
 
@@ -114,12 +114,11 @@ LogitDifference compare_logits(const MergedWeights& merged, const ModelWeights& 
   const int64_t T = tokens_BT.size(1);
   const at::Tensor positions_BT = at::arange(T, at::kLong).expand(tokens_BT.sizes()).to(device);
   const std::vector<Rotation> rotations =
-      make_rotations(config.block, config.block.inverse_frequencies(config.head_dim).to(device),
-                     positions_BT, at::kFloat);
+      make_rotations(config, config.inverse_frequencies().to(device), positions_BT, at::kFloat);
   AttentionMasks masks({}, {}, T, 0, /*num_folded=*/1, at::device(device));
   LayeredModel expected(merged.base(), &merged, device), found(stored, nullptr, device);
   for (LayeredModel* model : {&expected, &found}) model->embed(tokens_BT);
-  for (int64_t i = 0; i < config.num_layers; ++i) {
+  for (int64_t i = 0; i < config.num_layers(); ++i) {
     for (LayeredModel* model : {&expected, &found}) {
       model->run_layer(i, rotations, masks);
       between();

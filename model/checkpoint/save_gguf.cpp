@@ -26,21 +26,22 @@ std::string_view architecture_of(const ModelConfig& config) {
 
 /// What llama.cpp assumes about an architecture.
 void check_assumptions(const ModelConfig& config, std::string_view architecture) {
-  const BlockSpec& block = config.block;
   constexpr int64_t kSmolPattern = 4;
-  for (int64_t i = 0; i < config.num_layers; ++i) {
-    if (architecture == "smollm3" && block.rope_of(i) != (i % kSmolPattern == 3 ? 1 : 0)) {
+  for (int64_t i = 0; i < config.num_layers(); ++i) {
+    const AttentionSpec& attention = config.layer(i).attention;
+    const bool slides = attention.window > 0;
+    if (architecture == "smollm3" && attention.rope != (i % kSmolPattern == 3 ? 1 : 0)) {
       refuse(config, "other layers without positions than every fourth");
     }
-    if (architecture == "gemma3" && (block.window(i) > 0) != ((i + 1) % kGemma3Pattern != 0)) {
+    if (architecture == "gemma3" && slides != ((i + 1) % kGemma3Pattern != 0)) {
       refuse(config, "other windows than in all but every sixth layer");
     }
-    if (architecture.starts_with("qwen") && block.window(i) > 0) refuse(config, "windows");
+    if (architecture.starts_with("qwen") && slides) refuse(config, "windows");
   }
   if (architecture == "gemma3") {
-    const int64_t width = gemma3_query_scalar(config.num_layers, config.hidden_size,
+    const int64_t width = gemma3_query_scalar(config.num_layers(), config.hidden_size,
                                               config.num_heads, config.head_dim);
-    if (block.query_scalar != static_cast<double>(width)) {
+    if (config.layer(0).attention.query_scalar != static_cast<double>(width)) {
       refuse(config, "query_pre_attn_scalar of its own");
     }
   }
@@ -81,7 +82,7 @@ class Writer {
   void add_sizes() {
     add_size("context_length", config_.max_positions);
     add_size("embedding_length", config_.hidden_size);
-    add_size("block_count", config_.num_layers);
+    add_size("block_count", config_.num_layers());
     add_size("feed_forward_length", config_.intermediate_size);
     add_size("attention.head_count", config_.num_heads);
     add_size("attention.head_count_kv", config_.num_kv_heads);
@@ -89,20 +90,18 @@ class Writer {
     add_size("attention.value_length", config_.head_dim);
     add_size("vocab_size", config_.vocab_size);
     add_number("attention.layer_norm_rms_epsilon", config_.rms_norm_eps);
-    const std::vector<int64_t>& windows = config_.block.windows;
-    const int64_t window = windows.empty() ? 0 : std::ranges::max(windows);
+    const int64_t window = config_.widest_window();
     if (window > 0) add_size("attention.sliding_window", window);
-    if (config_.block.logit_softcap > 0) {
-      add_number("final_logit_softcapping", config_.block.logit_softcap);
+    if (config_.logit_softcap > 0) {
+      add_number("final_logit_softcapping", config_.logit_softcap);
     }
   }
 
   void add_rope() {
-    const RopeConfig& rope = config_.block.rope;
+    const RopeConfig& rope = config_.ropes.front();
     add_size("rope.dimension_count", config_.head_dim);
     add_number("rope.freq_base", rope.theta);
-    if (architecture_ == "gemma3")
-      add_number("rope.freq_base_swa", config_.block.other_rope->theta);
+    if (architecture_ == "gemma3") add_number("rope.freq_base_swa", config_.ropes.at(1).theta);
     switch (rope.kind) {
       case RopeKind::kDefault:
       case RopeKind::kLlama3:  // as a tensor
@@ -139,11 +138,11 @@ class Writer {
   }
 
   void add_tensors() {
-    if (config_.block.rope.kind == RopeKind::kLlama3) {
+    if (config_.ropes.front().kind == RopeKind::kLlama3) {
       contents_.add_tensor(kRopeDivisors, written_gguf_type("F32"), {config_.head_dim / 2});
     }
     for (const WeightSpec& weight : weight_layout(config_)) {
-      contents_.add_tensor(gguf_name(weight.name, config_.block), type_of(weight), weight.shape);
+      contents_.add_tensor(weight.gguf, type_of(weight), weight.shape);
     }
   }
 
@@ -154,9 +153,9 @@ class Writer {
 };
 
 at::Tensor rope_divisors(const ModelConfig& config) {
-  const RopeConfig plain{.theta = config.block.rope.theta};
+  const RopeConfig plain{.theta = config.ropes.front().theta};
   return plain.inverse_frequencies(config.head_dim) /
-         config.block.rope.inverse_frequencies(config.head_dim);
+         config.ropes.front().inverse_frequencies(config.head_dim);
 }
 
 }  // namespace
@@ -168,14 +167,14 @@ void write_gguf(const std::filesystem::path& file, const GgufExport& what, const
   const std::string_view architecture = architecture_of(config);
   std::map<std::string, WeightSpec> weights;
   for (const WeightSpec& weight : weight_layout(config)) {
-    weights[gguf_name(weight.name, config.block)] = weight;
+    weights[weight.gguf] = weight;
   }
   gguf_contents(what).write(file, [&](const std::string& gguf, int64_t begin, int64_t end) {
     if (gguf == kRopeDivisors) return rope_divisors(config).slice(0, begin, end);
     const WeightSpec& weight = weights.at(gguf);
-    const int64_t heads = rows_in_pairs(weight.name, architecture, config.head_dim);
+    const int64_t heads = rows_in_pairs(weight, architecture);
     if (heads == 0) {
-      return rows(weight.name, begin, end).to(at::kFloat) + added_to(weight.name, config.block);
+      return rows(weight.name, begin, end).to(at::kFloat) + added_to(weight, config);
     }
     const auto [first, last] = whole_heads(begin, end, heads);
     return in_pairs(rows(weight.name, first, last).to(at::kFloat), heads)

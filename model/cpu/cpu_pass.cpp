@@ -10,10 +10,7 @@
 
 namespace predgen {
 std::string CpuPass::refusal(const ModelConfig& config) {
-  const std::string_view beyond = config.block.switch_beyond(
-      {"gelu_tanh", "no norm_before", "norm_after", "norm_offset", "norm_scales_wide",
-       "qk_norm by head", "qk_norm by width", "qkv_bias", "o_bias", "mlp_bias", "query_scalar",
-       "logit_softcap", "embedding_scale", "other_rope", "windows"});
+  const std::string_view beyond = beyond_kernels(config);
   return beyond.empty() ? "" : fmt::format("our kernels for CPUs have no {}", beyond);
 }
 
@@ -33,9 +30,12 @@ bool CpuPass::read(const TransformerParts& model, bool with_adapter) {
     const DecoderLayer& from = model.layers[i];
     Layer& to = layers_[i];
     to.weights = &from;
-    if (!take(from.q, to.qkv[0]) || !take(from.k, to.qkv[1]) || !take(from.v, to.qkv[2]) ||
-        !take(from.o, to.o[0]) || !take(from.gate, to.gate_up[0]) ||
-        !take(from.up, to.gate_up[1]) || !take(from.down, to.down[0])) {
+    const Attention& attention = *from.attention;
+    const FeedForward& mlp = from.feed_forward;
+    if (!take(attention.q, to.qkv[0]) || !take(attention.k, to.qkv[1]) ||
+        !take(attention.v, to.qkv[2]) || !take(attention.o, to.o[0]) ||
+        !take(mlp.gate, to.gate_up[0]) || !take(mlp.up, to.gate_up[1]) ||
+        !take(mlp.down, to.down[0])) {
       return false;
     }
     if (!are_norms_ready(from, embedding)) return false;
@@ -54,8 +54,8 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
   for (const SequenceStep& step : steps) {
     const auto count = static_cast<int64_t>(step.tokens.size());
     pieces_.push_back({places_.size(), 0});
-    for (int64_t layer = 0; layer < config.num_layers; ++layer) {
-      step.cache->pieces(layer, count, of_layer_);
+    for (int64_t layer = 0; layer < config.num_layers(); ++layer) {
+      step.state->pieces(layer, count, of_layer_);
       pieces_.back().count = of_layer_.size();
       for (const auto& [begin, keys, values] : of_layer_) {
         places_.push_back({static_cast<char*>(keys.mutable_data_ptr()),
@@ -73,8 +73,8 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
   rows(gate_, I);
   rows(up_, I);
   rows(out_, E);
-  rows(cosines_, config.block.num_ropes() * (D / 2));
-  rows(sines_, config.block.num_ropes() * (D / 2));
+  rows(cosines_, config.num_ropes() * (D / 2));
+  rows(sines_, config.num_ropes() * (D / 2));
   for (const Layer& layer : layers_) {
     products_.prepare(layer.qkv, T);
     products_.prepare(layer.o, T);

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "model/cpu/cpu_products.h"
+#include "model/parts/transformer_parts.h"
 #include "model/pass_tokens.h"
-#include "model/transformer_parts.h"
 
 namespace predgen {
 
@@ -64,7 +64,7 @@ class CpuPass {
   std::array<CpuLinear, 1> head_;
   std::vector<Place> places_;                      // [steps,layers,pieces]
   std::vector<Pieces> pieces_;                     // [steps]
-  std::vector<KvCache::Piece> of_layer_;           // of a step, while places are found
+  std::vector<SequenceState::Piece> of_layer_;     // of a step, while places are found
   std::vector<std::vector<KeyPiece>> key_pieces_;  // [threads]: of the head that each attends
   CpuProducts products_;
   // Of every new token; `x` is the input of the next product, angles are [ropes,T,D/2].

@@ -22,11 +22,9 @@ class CpuPass::Work {
   Work(CpuPass& pass, const TransformerParts& model, int thread, float* logits_NV)
       : pass_(pass),
         config_(model.config),
-        block_(model.config.block),
         model_(model),
         kernels_(model.embedding.scalar_type() == at::kFloat ? token_kernels().float32
                                                              : token_kernels().bfloat16),
-        gate_(block_.activation == Activation::kSilu ? kernels_.gate_silu : kernels_.gate_gelu),
         thread_(thread),
         num_tokens_(pass.tokens_.size()),
         own_tokens_(share(num_tokens_, 1, thread, pass.team_->width())),
@@ -50,7 +48,7 @@ class CpuPass::Work {
   void meet() { pass_.team_->meet(); }
 
   void norm(const float* from, const at::Tensor& weight, float* to) const {
-    kernels_.norm(from, data(weight), static_cast<float>(block_.norm_offset), weight.size(0),
+    kernels_.norm(from, data(weight), static_cast<float>(config_.norm_offset), weight.size(0),
                   static_cast<float>(config_.rms_norm_eps), to);
   }
   void multiply(Linears linears, std::initializer_list<float*> y) {
@@ -100,7 +98,7 @@ class CpuPass::Work {
                       hidden(i));
       }
       if (scale != 1.0f) std::for_each_n(hidden(i), E, [&](float& value) { value *= scale; });
-      for (int64_t rope = 0; rope < block_.num_ropes(); ++rope) write_angles(i, token, rope);
+      for (int64_t rope = 0; rope < config_.num_ropes(); ++rope) write_angles(i, token, rope);
     }
   }
 
@@ -112,7 +110,8 @@ class CpuPass::Work {
     const int64_t half = config_.head_dim / 2;
     const auto* frequencies =
         static_cast<const float*>(data(model_.inverse_frequencies)) + rope * half;
-    const auto factor = static_cast<float>(block_.rope_at(rope).attention_factor);
+    const auto factor =
+        static_cast<float>(config_.ropes[static_cast<size_t>(rope)].attention_factor);
     float* cosines = pass_.cosines_.data() + angles_of(index, rope);
     float* sines = pass_.sines_.data() + angles_of(index, rope);
     for (int64_t d = 0; d < half; ++d) {
@@ -123,10 +122,10 @@ class CpuPass::Work {
   }
 
   void attend(const Layer& layer, size_t index) {
-    const DecoderLayer& weights = *layer.weights;
-    pack_hidden(layer.qkv, weights.attention_norm.before);
+    const Attention& weights = *layer.weights->attention;
+    pack_hidden(layer.qkv, layer.weights->attention_norm.before);
     multiply(layer.qkv, {pass_.q_.data(), pass_.k_.data(), pass_.v_.data()});
-    if (block_.qk_norm == QkNorm::kWidth) {
+    if (weights.spec.qk_norm == QkNorm::kWidth) {
       norm_width(pass_.q_, weights.q_norm, config_.num_heads);
       norm_width(pass_.k_, weights.k_norm, config_.num_kv_heads);
       meet();
@@ -136,7 +135,7 @@ class CpuPass::Work {
     attend_heads(weights, index);
     pack(layer.o, x());
     multiply(layer.o, {pass_.out_.data()});
-    add_to_hidden(weights.attention_norm.after);
+    add_to_hidden(layer.weights->attention_norm.after);
   }
 
   void norm_width(std::vector<float>& heads, const at::Tensor& weight, int64_t count) {
@@ -148,14 +147,14 @@ class CpuPass::Work {
   }
 
   /// Rotates queries and keys to their positions; writes keys and values to the caches.
-  void place_heads(const DecoderLayer& weights, size_t index) {
+  void place_heads(const Attention& weights, size_t index) {
     const int64_t H = config_.num_heads, G = config_.num_kv_heads, D = config_.head_dim;
     const auto [begin, end] = share(num_tokens_ * (H + 2 * G), 1, thread_, pass_.team_->width());
-    const bool norms_heads = block_.qk_norm == QkNorm::kHead;
+    const bool norms_heads = weights.spec.qk_norm == QkNorm::kHead;
     for (int64_t i = begin; i < end; ++i) {
       const int64_t token = i / (H + 2 * G), head = i % (H + 2 * G);
       const auto turn = [&](float* x, const at::Tensor& weight) {
-        const size_t angles = angles_of(token, weights.rope);
+        const size_t angles = angles_of(token, weights.spec.rope);
         if (norms_heads && weight.defined()) norm(x, weight, x);
         kernels_.rotate(x, pass_.cosines_.data() + angles, pass_.sines_.data() + angles, D);
         return x;
@@ -192,14 +191,14 @@ class CpuPass::Work {
     return config_.head_dim * static_cast<int64_t>(model_.embedding.element_size());
   }
 
-  void attend_heads(const DecoderLayer& weights, size_t index) {
+  void attend_heads(const Attention& weights, size_t index) {
     const int64_t G = config_.num_kv_heads, D = config_.head_dim, shared = config_.num_heads / G;
-    const auto scalar =
-        static_cast<float>(block_.query_scalar > 0 ? block_.query_scalar : static_cast<double>(D));
+    const double own = weights.spec.query_scalar;
+    const auto scalar = static_cast<float>(own > 0 ? own : static_cast<double>(D));
     // Round-robin, as later tokens see more keys.
     for (int64_t i = thread_; i < num_tokens_ * G; i += pass_.team_->width()) {
       const PassToken& token = pass_.tokens_.tokens()[static_cast<size_t>(i / G)];
-      TokenAttention attention = pass_.tokens_.seen_by(token, weights.window);
+      TokenAttention attention = pass_.tokens_.seen_by(token, weights.spec.window);
       attention.queries = pass_.q_.data() + i * shared * D;
       std::vector<KeyPiece>& key_pieces = pass_.key_pieces_[static_cast<size_t>(thread_)];
       key_pieces.clear();
@@ -225,9 +224,11 @@ class CpuPass::Work {
     float* const y[] = {pass_.gate_.data(), pass_.up_.data()};
     pass_.products_.multiply(layer.gate_up, num_tokens_, y, *pass_.team_, thread_);
     const auto [begin, end] = CpuProducts::outputs(I, *pass_.team_, thread_);
+    const bool is_silu = weights.feed_forward.spec.activation == Activation::kSilu;
+    const auto gate = is_silu ? kernels_.gate_silu : kernels_.gate_gelu;
     for (int64_t token = 0; token < num_tokens_; ++token) {
       const int64_t place = token * I + begin;
-      gate_(pass_.gate_.data() + place, pass_.up_.data() + place, end - begin);
+      gate(pass_.gate_.data() + place, pass_.up_.data() + place, end - begin);
     }
     pack(layer.down, pass_.gate_.data());
     multiply(layer.down, {pass_.out_.data()});
@@ -245,11 +246,11 @@ class CpuPass::Work {
     pass_.products_.pack(pass_.head_, x(), N, begin, end);
     meet();
     pass_.products_.multiply(pass_.head_, N, {&logits_NV_, 1}, *pass_.team_, thread_);
-    if (block_.logit_softcap != 0) cap_logits(N);
+    if (config_.logit_softcap != 0) cap_logits(N);
   }
   /// Those that this thread has computed itself.
   void cap_logits(int64_t N) const {
-    const auto cap = static_cast<float>(block_.logit_softcap);
+    const auto cap = static_cast<float>(config_.logit_softcap);
     const auto [begin, end] = CpuProducts::outputs(config_.vocab_size, *pass_.team_, thread_);
     for (int64_t i = 0; i < N; ++i) {
       float* logits_V = logits_NV_ + i * config_.vocab_size;
@@ -260,10 +261,8 @@ class CpuPass::Work {
 
   CpuPass& pass_;
   const ModelConfig& config_;
-  const BlockSpec& block_;
   const TransformerParts& model_;
   const TokenKernels& kernels_;
-  void (*const gate_)(float* gates, const float* x, int64_t count);
   const int thread_;
   const int64_t num_tokens_;
   const std::pair<int64_t, int64_t> own_tokens_;

@@ -14,20 +14,23 @@ std::span<const Family> families() {
   return kFamilies;
 }
 
-void read_plain_block(const ConfigFields& fields, ModelConfig& config) {
+void read_plain_layers(const ConfigFields& fields, ModelConfig& config) {
   if (fields.word("hidden_act", "silu") != "swish") fields.only("hidden_act", "silu");  // the same
-  config.block.rope = RopeConfig::read(fields, config.max_positions, config.block.rope.theta);
+  config.ropes = {RopeConfig::read(fields, config.max_positions, config.ropes.front().theta)};
+}
+
+void set_layers(const LayerSpec& layer, ModelConfig& config) {
+  std::ranges::fill(config.layers, layer);
 }
 
 void read_qwen_windows(const ConfigFields& fields, ModelConfig& config) {
-  const auto num_layers = static_cast<size_t>(config.num_layers);
+  const size_t num_layers = config.layers.size();
   // Like the reference: the window counts only with use_sliding_window.
   const bool slides = fields.flag("use_sliding_window", false) && !fields.is_null("sliding_window");
   const int64_t window = slides ? fields.size("sliding_window", 4096) : 0;
-  const int64_t first = slides ? fields.size("max_window_layers", 28) : config.num_layers;
-  config.block.windows.assign(num_layers, 0);
+  const int64_t first = slides ? fields.size("max_window_layers", 28) : config.num_layers();
   for (size_t i = 0; i < num_layers; ++i) {
-    if (static_cast<int64_t>(i) >= first) config.block.windows[i] = window;
+    config.layers[i].attention.window = static_cast<int64_t>(i) >= first ? window : 0;
   }
   if (!fields.has("layer_types")) return;
   const Json& types = fields.at("layer_types");
@@ -39,18 +42,19 @@ void read_qwen_windows(const ConfigFields& fields, ModelConfig& config) {
       throw UserError("{}: \"layer_types\": {} needs full attention, or use_sliding_window",
                       fields.where(), types[i].dump());
     }
-    config.block.windows[i] = types[i] == "full_attention" ? 0 : window;
+    config.layers[i].attention.window = types[i] == "full_attention" ? 0 : window;
   }
 }
 
 void write_qwen_windows(const ModelConfig& config, Json& json) {
-  const int64_t window = config.block.windows.empty() ? 0 : std::ranges::max(config.block.windows);
+  const int64_t window = config.widest_window();
   json["use_sliding_window"] = window > 0;
   if (window == 0) return;
   json["sliding_window"] = window;
   json["layer_types"] = Json::array();
-  for (const int64_t each : config.block.windows) {
-    json["layer_types"].push_back(each > 0 ? "sliding_attention" : "full_attention");
+  for (const LayerSpec& layer : config.layers) {
+    json["layer_types"].push_back(layer.attention.window > 0 ? "sliding_attention"
+                                                             : "full_attention");
   }
 }
 

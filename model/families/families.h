@@ -36,7 +36,9 @@ std::span<const Family> families();
 constexpr const char* kGeluTanh = "gelu_pytorch_tanh";
 
 /// SiLU and one rotary embedding for all layers, as all families but Gemma have them.
-void read_plain_block(const ConfigFields& fields, ModelConfig& config);
+void read_plain_layers(const ConfigFields& fields, ModelConfig& config);
+/// Makes all layers like this one.
+void set_layers(const LayerSpec& layer, ModelConfig& config);
 
 /// "use_sliding_window", "sliding_window", "max_window_layers" and "layer_types", as Qwen2 and
 /// Qwen3 have them.

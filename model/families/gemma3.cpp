@@ -8,16 +8,16 @@ namespace {
 
 constexpr const char *kSliding = "sliding_attention", *kFull = "full_attention";
 
-/// From "layer_types", else every `sliding_window_pattern`-th layer is full.
+/// Windows and the rotation that goes with them: from "layer_types", else every
+/// `sliding_window_pattern`-th layer is full.
 void read_windows(const ConfigFields& fields, ModelConfig& config) {
-  const auto num_layers = static_cast<size_t>(config.num_layers);
+  const size_t num_layers = config.layers.size();
   const auto pattern = static_cast<size_t>(fields.size("sliding_window_pattern", 6));
   const bool has_types = fields.has("layer_types");
   const Json types = has_types ? fields.at("layer_types") : Json::array();
   if (has_types && (!types.is_array() || types.size() != num_layers)) {
     fields.fail("layer_types", "must have one entry for each layer");
   }
-  config.block.windows.assign(num_layers, 0);
   for (size_t i = 0; i < num_layers; ++i) {
     const bool slides = has_types ? types[i] == kSliding : (i + 1) % pattern != 0;
     if (has_types && !slides && types[i] != kFull) {
@@ -28,7 +28,8 @@ void read_windows(const ConfigFields& fields, ModelConfig& config) {
     if (fields.is_null("sliding_window")) {
       fields.fail("sliding_window", "is null, but there are sliding layers");
     }
-    config.block.windows[i] = fields.size("sliding_window", 4096);
+    config.layers[i].attention.window = fields.size("sliding_window", 4096);
+    config.layers[i].attention.rope = 1;
   }
 }
 
@@ -61,25 +62,26 @@ RopeConfig read_rope(const ConfigFields& fields, const ModelConfig& config, cons
 }
 
 void read_gemma3(const ConfigFields& fields, ModelConfig& config) {
-  BlockSpec& block = config.block;
   fields.only("hidden_act", kGeluTanh);
   fields.only("hidden_activation", kGeluTanh);
   fields.only("use_bidirectional_attention", false);
-  block.activation = Activation::kGeluTanh;
-  block.norm_after = true;
-  block.norm_offset = 1.0;
-  block.norm_scales_wide = true;
-  block.qk_norm = QkNorm::kHead;
-  block.qkv_bias = block.o_bias = fields.flag("attention_bias", false);
-  block.query_scalar = fields.positive("query_pre_attn_scalar", 256);
+  const bool bias = fields.flag("attention_bias", false);
+  set_layers({.attention = {.qk_norm = QkNorm::kHead,
+                            .qkv_bias = bias,
+                            .o_bias = bias,
+                            .query_scalar = fields.positive("query_pre_attn_scalar", 256)},
+              .feed_forward = {.activation = Activation::kGeluTanh},
+              .norm_after = true},
+             config);
+  config.norm_offset = 1.0;
+  config.norm_scales_wide = true;
   fields.absent("attn_logit_softcapping");  // which the reference reads but does not apply
-  block.logit_softcap = fields.positive("final_logit_softcapping", 0);
-  block.embedding_scale = std::sqrt(static_cast<double>(config.hidden_size));
+  config.logit_softcap = fields.positive("final_logit_softcapping", 0);
+  config.embedding_scale = std::sqrt(static_cast<double>(config.hidden_size));
   read_windows(fields, config);
-  block.rope = read_rope(fields, config, kFull, "rope_theta", 1e6);
-  block.other_rope = read_rope(fields, config, kSliding, "rope_local_base_freq", 1e4);
-  for (const int64_t window : block.windows) block.other_rope_layers.push_back(window > 0);
-  if (block.other_rope->kind != RopeKind::kDefault) {
+  config.ropes = {read_rope(fields, config, kFull, "rope_theta", 1e6),
+                  read_rope(fields, config, kSliding, "rope_local_base_freq", 1e4)};
+  if (config.ropes.back().kind != RopeKind::kDefault) {
     throw UserError("{}: a rope_type of {} other than default is not supported", fields.where(),
                     kSliding);
   }
@@ -88,14 +90,15 @@ void read_gemma3(const ConfigFields& fields, ModelConfig& config) {
 }
 
 void write_gemma3(const ModelConfig& config, Json& json) {
-  const BlockSpec& block = config.block;
-  json["attention_bias"] = block.qkv_bias;
-  json["final_logit_softcapping"] = block.logit_softcap > 0 ? Json(block.logit_softcap) : Json();
+  const AttentionSpec& attention = config.layer(0).attention;
+  json["attention_bias"] = attention.qkv_bias;
+  json["final_logit_softcapping"] = config.logit_softcap > 0 ? Json(config.logit_softcap) : Json();
   json["hidden_activation"] = kGeluTanh;
-  json["query_pre_attn_scalar"] = block.query_scalar;
-  json["rope_local_base_freq"] = block.other_rope->theta;
+  json["query_pre_attn_scalar"] = attention.query_scalar;
+  json["rope_local_base_freq"] = config.ropes.back().theta;
   json["layer_types"] = Json::array();
-  for (const int64_t window : block.windows) {
+  for (const LayerSpec& layer : config.layers) {
+    const int64_t window = layer.attention.window;
     if (window > 0) json["sliding_window"] = window;
     json["layer_types"].push_back(window > 0 ? kSliding : kFull);
   }

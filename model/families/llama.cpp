@@ -7,15 +7,17 @@ const Family Family::kLlama{"LlamaForCausalLM",
                             "llama",
                             {32000, 4096, 11008, 32, 32, 0, 2048},
                             [](const ConfigFields& fields, ModelConfig& config) {
-                              read_plain_block(fields, config);
-                              config.block.qkv_bias = config.block.o_bias =
-                                  fields.flag("attention_bias", false);
-                              config.block.mlp_bias = fields.flag("mlp_bias", false);
+                              read_plain_layers(fields, config);
+                              const bool bias = fields.flag("attention_bias", false);
+                              set_layers({.attention = {.qkv_bias = bias, .o_bias = bias},
+                                          .feed_forward = {.bias = fields.flag("mlp_bias", false)}},
+                                         config);
                               fields.absent("sliding_window");
                             },
                             [](const ModelConfig& config, Json& json) {
-                              json["attention_bias"] = config.block.qkv_bias;
-                              json["mlp_bias"] = config.block.mlp_bias;
+                              const LayerSpec& layer = config.layer(0);
+                              json["attention_bias"] = layer.attention.qkv_bias;
+                              json["mlp_bias"] = layer.feed_forward.bias;
                             }};
 
 }  // namespace predgen

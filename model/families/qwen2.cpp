@@ -7,8 +7,8 @@ const Family Family::kQwen2{"Qwen2ForCausalLM",
                             "qwen2",
                             {151936, 4096, 22016, 32, 32, 32, 32768},
                             [](const ConfigFields& fields, ModelConfig& config) {
-                              read_plain_block(fields, config);
-                              config.block.qkv_bias = true;
+                              read_plain_layers(fields, config);
+                              set_layers({.attention = {.qkv_bias = true}}, config);
                               read_qwen_windows(fields, config);
                             },
                             write_qwen_windows};

@@ -7,11 +7,12 @@ namespace {
 /// "no_rope_layers" (1: the layer has rotary positions), or every "no_rope_layer_interval"-th has
 /// none. "layer_types", if present, agrees with "sliding_window".
 void read_smollm3(const ConfigFields& fields, ModelConfig& config) {
-  read_plain_block(fields, config);
-  BlockSpec& block = config.block;
-  const auto num_layers = static_cast<size_t>(config.num_layers);
-  block.qkv_bias = block.o_bias = fields.flag("attention_bias", false);
-  block.mlp_bias = fields.flag("mlp_bias", false);
+  read_plain_layers(fields, config);
+  const size_t num_layers = config.layers.size();
+  const bool bias = fields.flag("attention_bias", false);
+  set_layers({.attention = {.qkv_bias = bias, .o_bias = bias},
+              .feed_forward = {.bias = fields.flag("mlp_bias", false)}},
+             config);
   if (fields.flag("use_sliding_window", false)) {
     fields.fail("use_sliding_window", "true is not supported for SmolLM3");
   }
@@ -28,18 +29,19 @@ void read_smollm3(const ConfigFields& fields, ModelConfig& config) {
     if (has_list && list[i] != 0 && list[i] != 1) {
       fields.fail("no_rope_layers", fmt::format("must hold 0 and 1, not {}", list[i].dump()));
     }
-    block.other_rope_layers.push_back(has_list ? list[i] == 0 : (i + 1) % interval == 0);
+    const bool has_none = has_list ? list[i] == 0 : (i + 1) % interval == 0;
+    config.layers[i].attention.rope = has_none ? 1 : 0;
   }
-  block.other_rope = RopeConfig{.kind = RopeKind::kNone};
+  config.ropes.push_back({.kind = RopeKind::kNone});
   config.tie_word_embeddings = fields.flag("tie_word_embeddings", true);
 }
 
 void write_smollm3(const ModelConfig& config, Json& json) {
-  json["attention_bias"] = config.block.qkv_bias;
-  json["mlp_bias"] = config.block.mlp_bias;
+  json["attention_bias"] = config.layer(0).attention.qkv_bias;
+  json["mlp_bias"] = config.layer(0).feed_forward.bias;
   json["no_rope_layers"] = Json::array();
-  for (const bool has_none : config.block.other_rope_layers) {
-    json["no_rope_layers"].push_back(has_none ? 0 : 1);
+  for (const LayerSpec& layer : config.layers) {
+    json["no_rope_layers"].push_back(layer.attention.rope == 0 ? 1 : 0);
   }
 }
 

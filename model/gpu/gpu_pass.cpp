@@ -46,11 +46,13 @@ size_t places_of_weights(const TransformerParts& model) {
   };
   add_linear(model.head);
   for (const DecoderLayer& layer : model.layers) {
-    for (const Linear* linear :
-         {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down}) {
-      add_linear(*linear);
+    for (const Linear* linear : layer.attention->linears()) add_linear(*linear);
+    for (const Linear* linear : layer.feed_forward.linears()) add_linear(*linear);
+    for (const NormPair* norms : {&layer.attention_norm, &layer.mlp_norm}) {
+      add(data_of(norms->before));
+      add(data_of(norms->after));
     }
-    for (const at::Tensor* norm : layer.norms()) add(data_of(*norm));
+    for (const at::Tensor* norm : layer.attention->norms()) add(data_of(*norm));
   }
   return places;
 }
@@ -68,7 +70,7 @@ int64_t widest_tile(const ModelConfig& config) {
 PassMemory make_memory(const TransformerParts& model, int64_t num_tokens, size_t num_steps,
                        int64_t num_logits) {
   PassMemory memory{.max_tokens = static_cast<size_t>(num_tokens), .inputs = {}, .logits = {}};
-  const size_t num_caches = num_steps * static_cast<size_t>(model.config.num_layers);
+  const size_t num_caches = num_steps * static_cast<size_t>(model.config.num_layers());
   const auto bytes = static_cast<int64_t>(memory.caches_begin() + num_caches * sizeof(GpuCache));
   memory.inputs = at::empty({bytes}, model.embedding.options().dtype(at::kByte));
   memory.logits =
@@ -89,11 +91,13 @@ GraphCapture cuda_graphs(at::Device device) {
 }  // namespace
 
 std::string GpuPass::refusal(const ModelConfig& config) {
-  const std::string_view beyond = config.block.switch_beyond(
-      {"gelu_tanh", "no norm_before", "norm_after", "norm_offset", "norm_scales_wide",
-       "qk_norm by head", "qk_norm by width", "qkv_bias", "o_bias", "mlp_bias", "query_scalar",
-       "embedding_scale", "other_rope", "windows"});
-  if (!beyond.empty()) return fmt::format("our kernels for GPUs have no {}", beyond);
+  const auto lacks = [](std::string_view what) {
+    return fmt::format("our kernels for GPUs have no {}", what);
+  };
+  const std::string_view beyond = beyond_kernels(config);
+  if (!beyond.empty()) return lacks(beyond);
+  if (config.logit_softcap != 0) return lacks("logit_softcap");
+  if (config.num_ropes() > 2) return lacks("third kind of rotary positions");
   const int64_t shared = config.num_heads / config.num_kv_heads, D = config.head_dim;
   if (D > kMaxGpuHeadDim || D % 8 != 0) {
     return fmt::format("our kernels for GPUs take heads of 8, 16, .. {} values, not of {}",
@@ -112,7 +116,7 @@ bool GpuPass::takes(const TransformerParts& model) {
   const at::Tensor& embedding = model.embedding;
   const at::ScalarType scalar = embedding.scalar_type();
   if (at::autocast::is_autocast_enabled(embedding.device().type())) return false;
-  if (model.layers.empty() || model.layers.front().q.training) return false;
+  if (model.layers.empty() || model.layers.front().attention->q.training) return false;
   if (scalar != at::kFloat && scalar != at::kBFloat16) return false;
   return embedding.is_contiguous() && is_ready(model.final_norm, embedding) &&
          std::ranges::all_of(model.layers, [&](const DecoderLayer& layer) {
@@ -139,7 +143,7 @@ PassKind GpuPass::exact_kind_of(const TransformerParts& model,
   for (const SequenceStep& step : steps) {
     const int64_t T = std::ssize(step.tokens);
     kind.num_tiles += (T - 1) / kind.tile + 1;
-    kind.num_keys = std::max(kind.num_keys, step.cache->length() + T);
+    kind.num_keys = std::max(kind.num_keys, step.state->length() + T);
   }
   return kind;
 }
@@ -156,7 +160,7 @@ void GpuPass::upload(const TransformerParts& model, std::span<const SequenceStep
                      const PassKind& kind, const PassMemory& memory) const {
   const auto used = static_cast<int64_t>(
       memory.caches_begin() +
-      steps.size() * static_cast<size_t>(model.config.num_layers) * sizeof(GpuCache));
+      steps.size() * static_cast<size_t>(model.config.num_layers()) * sizeof(GpuCache));
   // For this pass only: pinned memory is reused once the device has read it.
   const bool is_cuda = memory.inputs.is_cuda();
   const at::Tensor host = at::empty({used}, at::TensorOptions(at::kByte).pinned_memory(is_cuda));
@@ -193,9 +197,9 @@ void GpuPass::upload(const TransformerParts& model, std::span<const SequenceStep
   }
   auto* caches = reinterpret_cast<GpuCache*>(begin + memory.caches_begin());
   for (const SequenceStep& step : steps) {
-    for (int64_t layer = 0; layer < model.config.num_layers; ++layer) {
+    for (int64_t layer = 0; layer < model.config.num_layers(); ++layer) {
       const auto [keys, values] =
-          step.cache->writable(layer, static_cast<int64_t>(step.tokens.size()));
+          step.state->writable(layer, static_cast<int64_t>(step.tokens.size()));
       *caches++ = {keys.mutable_data_ptr(), values.mutable_data_ptr(), keys.size(2)};
     }
   }
@@ -219,7 +223,7 @@ std::optional<at::Tensor> GpuPass::run(const TransformerParts& model,
   for (const SequenceStep& step : steps) {
     const int64_t T = std::ssize(step.tokens);
     num_tokens += T;
-    num_pairs += T * (step.cache->length() + T);
+    num_pairs += T * (step.state->length() + T);
   }
   const bool is_few = num_tokens <= kMaxGpuTokens, is_invariant = model.head.width_invariant;
   if (!is_few && has_tree(steps)) return {};
@@ -263,25 +267,25 @@ at::Tensor GpuPass::run_in_parts(const TransformerParts& model,
                                  std::span<const SequenceStep> steps) {
   std::vector<at::Tensor> logits;
   for (const SequenceStep& step : steps) {
-    const int64_t past = step.cache->length(), T = static_cast<int64_t>(step.tokens.size());
+    const int64_t past = step.state->length(), T = static_cast<int64_t>(step.tokens.size());
     const auto run_part = [&](int64_t begin) {
       const int64_t count = std::min(kMaxGpuTokens, T - begin);
       const int64_t wanted = std::clamp<int64_t>(begin + count - (T - step.num_logits), 0, count);
       const SequenceStep part{
-          .cache = step.cache,
+          .state = step.state,
           .tokens = step.tokens.subspan(static_cast<size_t>(begin), static_cast<size_t>(count)),
           .num_logits = wanted};
       logits.push_back(run_few(model, std::span(&part, 1)));
-      step.cache->commit(count);
+      step.state->commit(count);
     };
     try {
       for (int64_t begin = 0; begin < T; begin += kMaxGpuTokens) run_part(begin);
     } catch (...) {
-      step.cache->truncate(past);
+      step.state->return_to(past);
       throw;
     }
-    step.cache->truncate(past);
-    step.cache->reserve(T);  // which moves nothing
+    step.state->return_to(past);
+    step.state->reserve(T);  // which moves nothing
   }
   return at::cat(logits);
 }

@@ -10,8 +10,8 @@
 #include "model/gpu/gpu_kernels.h"
 #include "model/gpu/pass_graphs.h"
 #include "model/gpu/pass_launches.h"
+#include "model/parts/transformer_parts.h"
 #include "model/pass_tokens.h"
-#include "model/transformer_parts.h"
 
 namespace predgen {
 

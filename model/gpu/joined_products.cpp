@@ -59,15 +59,17 @@ std::optional<Linear> joined(std::span<const Linear* const> linears) {
 
 void join_products(std::span<DecoderLayer> layers) {
   if (layers.empty()) return;
-  const Linear& first = layers.front().q;
+  const Linear& first = layers.front().attention->q;
   const at::Device device = first.quantized ? first.quantized->device() : first.weight.device();
   for (DecoderLayer& layer : layers) {
-    join({&layer.q.weight, &layer.k.weight, &layer.v.weight});
-    join({&layer.q.bias, &layer.k.bias, &layer.v.bias});
-    join({&layer.gate.weight, &layer.up.weight});
-    join({&layer.gate.bias, &layer.up.bias});
-    join_quantized({&layer.q, &layer.k, &layer.v});
-    join_quantized({&layer.gate, &layer.up});
+    Linear &q = layer.attention->q, &k = layer.attention->k, &v = layer.attention->v;
+    Linear &gate = layer.feed_forward.gate, &up = layer.feed_forward.up;
+    join({&q.weight, &k.weight, &v.weight});
+    join({&q.bias, &k.bias, &v.bias});
+    join({&gate.weight, &up.weight});
+    join({&gate.bias, &up.bias});
+    join_quantized({&q, &k, &v});
+    join_quantized({&gate, &up});
     // The weights' old blocks fit no later allocation, not even the next layer's.
     if (device.is_cuda()) c10::getDeviceAllocator(device.type())->emptyCache();
   }

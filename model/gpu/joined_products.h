@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "model/decoder_layer.h"
+#include "model/parts/decoder_layer.h"
 
 namespace predgen {
 

@@ -38,7 +38,6 @@ class PassLaunches {
                const PassMemory& memory)
       : kernels_(kernels),
         config_(model.config),
-        block_(model.config.block),
         model_(model),
         kind_(kind),
         type_(type_of(model.embedding)),
@@ -61,7 +60,7 @@ class PassLaunches {
     queries_ = at::empty({T, H, D}, wide);
     num_splits_ = num_splits(config_, kind.num_keys);
     parts_ = at::empty({T, H, num_splits_, D + 2}, wide);
-    angles_ = at::empty({2, block_.num_ropes(), T, D / 2}, wide);
+    angles_ = at::empty({2, config_.num_ropes(), T, D / 2}, wide);
   }
 
   /// Logits [N,V], which the next pass overwrites.
@@ -72,9 +71,9 @@ class PassLaunches {
     for (size_t i = 0; i < model_.layers.size(); ++i) {
       const DecoderLayer& layer = model_.layers[i];
       norm(out, out_norm, layer.attention_norm.before);
-      out = attend(layer, static_cast<int64_t>(i));
+      out = attend(*layer.attention, static_cast<int64_t>(i));
       norm(out, layer.attention_norm.after, layer.mlp_norm.before);
-      out = feed_forward(layer);
+      out = feed_forward(layer.feed_forward);
       out_norm = layer.mlp_norm.after;
     }
     if (kind_.num_logits > 0) {
@@ -99,7 +98,7 @@ class PassLaunches {
   int num_tokens() const { return static_cast<int>(kind_.num_tokens); }
 
   float factor(int64_t rope) const {
-    return static_cast<float>(block_.rope_at(rope).attention_factor);
+    return static_cast<float>(config_.ropes[static_cast<size_t>(rope)].attention_factor);
   }
 
   void embed() {
@@ -107,12 +106,12 @@ class PassLaunches {
                    {.table = data_of(model_.embedding),
                     .tokens = tokens_,
                     .frequencies = model_.inverse_frequencies.const_data_ptr<float>(),
-                    .factors = {factor(0), factor(block_.num_ropes() - 1)},
+                    .factors = {factor(0), factor(config_.num_ropes() - 1)},
                     .scale = model_.embedding_scale,
                     .num_tokens = num_tokens(),
                     .width = static_cast<int>(config_.hidden_size),
                     .head_dim = static_cast<int>(config_.head_dim),
-                    .num_ropes = static_cast<int>(block_.num_ropes()),
+                    .num_ropes = static_cast<int>(config_.num_ropes()),
                     .hidden = hidden_TE_.mutable_data_ptr<float>(),
                     .cosines = cosines(),
                     .sines = sines()},
@@ -129,7 +128,7 @@ class PassLaunches {
             .num_rows = num_tokens(),
             .width = static_cast<int>(config_.hidden_size),
             .eps = static_cast<float>(config_.rms_norm_eps),
-            .offset = static_cast<float>(block_.norm_offset),
+            .offset = static_cast<float>(config_.norm_offset),
             .x = nullptr};
   }
 
@@ -141,11 +140,13 @@ class PassLaunches {
     kernels_.norm(type_, norm, stream_);
   }
 
-  at::Tensor attend(const DecoderLayer& layer, int64_t index) {
+  at::Tensor attend(const Attention& attention, int64_t index) {
     const int H = static_cast<int>(config_.num_heads), G = static_cast<int>(config_.num_kv_heads);
     const int D = static_cast<int>(config_.head_dim);
-    const auto scalar = static_cast<float>(block_.query_scalar > 0 ? block_.query_scalar : D);
-    const JoinedProducts qkv = JoinedProducts::multiply({&layer.q, &layer.k, &layer.v}, x_TE_);
+    const AttentionSpec& spec = attention.spec;
+    const auto scalar = static_cast<float>(spec.query_scalar > 0 ? spec.query_scalar : D);
+    const JoinedProducts qkv =
+        JoinedProducts::multiply({&attention.q, &attention.k, &attention.v}, x_TE_);
     const GpuCache* caches = caches_ + index;
     kernels_.place_heads(type_,
                          {.q = qkv.rows[0],
@@ -154,18 +155,18 @@ class PassLaunches {
                           .q_stride = qkv.strides[0],
                           .k_stride = qkv.strides[1],
                           .v_stride = qkv.strides[2],
-                          .q_weight = data_of(layer.q_norm),
-                          .k_weight = data_of(layer.k_norm),
-                          .norm = block_.qk_norm == QkNorm::kNone   ? GpuHeadNorm::kNone
-                                  : block_.qk_norm == QkNorm::kHead ? GpuHeadNorm::kHead
-                                                                    : GpuHeadNorm::kWidth,
+                          .q_weight = data_of(attention.q_norm),
+                          .k_weight = data_of(attention.k_norm),
+                          .norm = spec.qk_norm == QkNorm::kNone   ? GpuHeadNorm::kNone
+                                  : spec.qk_norm == QkNorm::kHead ? GpuHeadNorm::kHead
+                                                                  : GpuHeadNorm::kWidth,
                           .eps = static_cast<float>(config_.rms_norm_eps),
-                          .offset = static_cast<float>(block_.norm_offset),
+                          .offset = static_cast<float>(config_.norm_offset),
                           .tokens = tokens_,
                           .caches = caches,
-                          .cache_stride = config_.num_layers,
-                          .cosines = cosines(layer.rope),
-                          .sines = sines(layer.rope),
+                          .cache_stride = config_.num_layers(),
+                          .cosines = cosines(spec.rope),
+                          .sines = sines(spec.rope),
                           .num_tokens = num_tokens(),
                           .num_heads = H,
                           .num_key_heads = G,
@@ -176,14 +177,14 @@ class PassLaunches {
                     {.queries = queries_.const_data_ptr<float>(),
                      .tokens = tokens_,
                      .caches = caches,
-                     .cache_stride = config_.num_layers,
+                     .cache_stride = config_.num_layers(),
                      .num_tokens = num_tokens(),
                      .num_heads = H,
                      .num_key_heads = G,
                      .head_dim = D,
                      .tile = static_cast<int>(kind_.tile),
                      .num_splits = static_cast<int>(num_splits_),
-                     .window = static_cast<int>(layer.window),
+                     .window = static_cast<int>(spec.window),
                      .scale = 1.0f / std::sqrt(scalar),
                      .parts = parts_.mutable_data_ptr<float>(),
                      .x = heads_THD_.mutable_data_ptr(),
@@ -191,11 +192,11 @@ class PassLaunches {
                      .num_tiles = static_cast<int>(
                          tiles_ ? kind_.num_tiles : (kind_.num_tokens - 1) / kind_.tile + 1)},
                     stream_);
-    return layer.o(heads_THD_);
+    return attention.o(heads_THD_);
   }
 
-  at::Tensor feed_forward(const DecoderLayer& layer) {
-    const JoinedProducts products = JoinedProducts::multiply({&layer.gate, &layer.up}, x_TE_);
+  at::Tensor feed_forward(const FeedForward& mlp) {
+    const JoinedProducts products = JoinedProducts::multiply({&mlp.gate, &mlp.up}, x_TE_);
     kernels_.gate(type_,
                   {.gate = products.rows[0],
                    .up = products.rows[1],
@@ -203,15 +204,14 @@ class PassLaunches {
                    .up_stride = products.strides[1],
                    .num_tokens = num_tokens(),
                    .width = static_cast<int>(config_.intermediate_size),
-                   .is_gelu = block_.activation == Activation::kGeluTanh,
+                   .is_gelu = mlp.spec.activation == Activation::kGeluTanh,
                    .x = gated_TI_.mutable_data_ptr()},
                   stream_);
-    return layer.down(gated_TI_);
+    return mlp.down(gated_TI_);
   }
 
   const GpuKernels& kernels_;
   const ModelConfig& config_;
-  const BlockSpec& block_;
   const TransformerParts& model_;
   const PassKind kind_;
   const GpuType type_;

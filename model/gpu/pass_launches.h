@@ -4,7 +4,7 @@
 
 #include "model/gpu/gpu_kernels.h"
 #include "model/gpu/pass_graphs.h"
-#include "model/transformer_parts.h"
+#include "model/parts/transformer_parts.h"
 
 namespace predgen {
 

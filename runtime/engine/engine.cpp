@@ -29,11 +29,14 @@ struct Engine::Work {
   int64_t num_tokens() const { return num_pending() + num_drafted(); }
 
   /// The next `count` tokens.
-  SequenceStep step(int64_t count, KvCache& cache) {
+  SequenceStep step(int64_t count, SequenceState& state) {
     const TokenSpan pending = sequence.pending();
     const bool ends = count == num_tokens();
-    SequenceStep step{.cache = &cache};
+    SequenceStep step{.state = &state};
     if (ends) step.num_masks = request.num_masks;
+    if (ends) step.num_drafted = num_drafted();
+    step.num_settled = std::clamp<int64_t>(sequence.num_settled() - sequence.num_cached(), 0,
+                                           count - step.num_drafted);
     step.num_logits =
         ends ? num_drafted() + std::min(request.num_logits, count - num_drafted()) : 0;
     if (ends && num_drafted() > 0) {
@@ -79,7 +82,7 @@ Engine::Engine(std::shared_ptr<const LanguageModel> model, const EngineConfig& c
 }
 
 Sequence Engine::make_sequence(int64_t capacity) {
-  return Sequence(pool_.make_cache(std::min(capacity, model_->max_positions())));
+  return Sequence(pool_.make_state(std::min(capacity, model_->max_positions())));
 }
 
 EngineResult Engine::run(const EngineRequest& request) {
@@ -185,16 +188,13 @@ void Engine::forward(std::span<const Part> parts) {
   at::Tensor logits_NV;
   try {
     for (const Part& part : parts) {
-      steps.push_back(part.work->step(part.num_tokens, *part.work->sequence.cache_));
+      steps.push_back(part.work->step(part.num_tokens, *part.work->sequence.state_));
       size.num_tokens += part.num_tokens;
       size.num_logits += steps.back().num_logits;
     }
     logits_NV = model_->forward(steps);
   } catch (...) {
-    for (const Part& part : parts) {
-      KvCache& cache = *part.work->sequence.cache_;
-      cache.truncate(cache.length());  // it is no longer in a pass
-    }
+    for (const Part& part : parts) part.work->sequence.state_->cancel();
     throw;
   }
   ++num_forward_passes_;
@@ -225,13 +225,13 @@ std::vector<Engine::Part> Engine::with_room(const std::vector<Part>& parts) {
     if (std::ssize(fit) == config_.pass_sequences) break;
     if (part.work->call.error) continue;
     try {
-      with_memory([&] { part.work->sequence.cache_->reserve(part.num_tokens); });
+      with_memory([&] { part.work->sequence.state_->reserve(part.num_tokens); });
       fit.push_back(part);
       // Of the others, those parked now come last: otherwise each would park the next one.
       if (fit.size() == 1) {
         std::stable_sort(next + 1, in_order.end(), [&](const Part& a, const Part& b) {
-          return std::pair(urgency(a), a.work->sequence.cache_->is_parked()) <
-                 std::pair(urgency(b), b.work->sequence.cache_->is_parked());
+          return std::pair(urgency(a), a.work->sequence.state_->is_parked()) <
+                 std::pair(urgency(b), b.work->sequence.state_->is_parked());
         });
       }
     } catch (const UserError&) {

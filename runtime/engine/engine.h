@@ -81,6 +81,8 @@ class Engine {
 
   const LanguageModel& model() const { return *model_; }
   const KvPool& pool() const { return pool_; }
+  /// Whether the model keeps a state: then what is right of a draft runs again unless all of it is.
+  bool reruns_drafts() const { return pool_.layout().num_states > 0; }
 
   /// Empty; caches at most `capacity` tokens (fewer if the model has fewer positions).
   Sequence make_sequence(int64_t capacity);

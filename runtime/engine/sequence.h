@@ -4,47 +4,57 @@
 #include <memory>
 #include <span>
 
-#include "model/kv_cache.h"
+#include "model/sequence_state.h"
 #include "text/token_ids.h"
 
 namespace predgen {
 
-/// The tokens of one conversation or candidate, and the KV cache of a strict prefix of them. Tokens
-/// that are not cached are pending: the next pass runs them, so prefill, decoding and recovery
-/// after a rejection are one operation. Engine::run() also caches a draft after the tokens; the
-/// next change drops it or makes it the sequence's own.
-/// Invariant, but for a cached draft: num_cached() < size(), or both are 0.
+/// The tokens of one conversation or candidate, and what the model keeps of a strict prefix of
+/// them. Tokens that are not cached are pending: the next pass runs them, so prefill, decoding and
+/// recovery after a rejection are one operation. Engine::run() also caches a draft after the
+/// tokens; the next change drops it or makes it the sequence's own. Invariant, but for a cached
+/// draft: num_cached() < size(), or both are 0.
 class Sequence {
  public:
-  explicit Sequence(std::unique_ptr<KvCache> cache) : cache_(std::move(cache)) {}
+  explicit Sequence(std::unique_ptr<SequenceState> state) : state_(std::move(state)) {}
 
   TokenSpan tokens() const { return tokens_; }
   int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
   /// Most tokens that it can ever have in its cache.
-  int64_t capacity() const { return cache_->capacity(); }
-  int64_t num_cached() const { return cache_->length(); }
+  int64_t capacity() const { return state_->capacity(); }
+  int64_t num_cached() const { return state_->length(); }
+  /// How many of the first tokens the text had before the last replace(), too.
+  int64_t num_settled() const { return num_settled_; }
   /// Tokens that are not cached; Error while a draft is cached.
   TokenSpan pending() const;
 
   /// Adds tokens; the last one is always pending. If a draft is cached after the old tokens, the
-  /// new ones must begin with the part of it to keep: they take over its positions.
+  /// new ones must begin with the part of it to keep: they take over its positions, as far as the
+  /// state can return to their end (SequenceState::can_return_to()).
   void append(TokenSpan tokens);
-  /// Forgets the tokens from `size` on; the last one left is pending. O(1).
+  /// Forgets the tokens from `size` on; the last one left is pending, as are those before it that
+  /// the state cannot return to. O(1).
   void truncate(int64_t size);
   /// Replaces all tokens. Returns how many of the new ones stay cached: the common prefix, without
-  /// the last token.
+  /// the last token, as far as the state can return into it.
   int64_t replace(TokenSpan tokens);
+  /// What replace() would return.
+  int64_t num_kept_by(TokenSpan tokens) const;
   /// Of a draft that was run as a tree, keeps only the path with these indices (ascending) cached,
-  /// in this order. The next append() makes it the sequence's own.
-  void keep_path(std::span<const int64_t> path) { cache_->keep(size(), path); }
+  /// in this order, if the state knows paths (SequenceState::keep()). The next append() makes it
+  /// the sequence's own.
+  void keep_path(std::span<const int64_t> path) { state_->keep(size(), path); }
   /// A sequence with the same tokens, without a draft; both share their cache until they
   /// diverge.
   Sequence fork() const;
 
  private:
   friend class Engine;
-  std::unique_ptr<KvCache> cache_;
+  int64_t num_common_with(TokenSpan tokens) const;
+
+  std::unique_ptr<SequenceState> state_;
   TokenIds tokens_;
+  int64_t num_settled_ = 0;
 };
 
 }  // namespace predgen

@@ -54,6 +54,9 @@ DraftWidth::DraftWidth(int64_t widest, const DraftWidthConfig& config)
                     widest);
   }
   places_[0] = start_;
+  if (config.reruns && !config.prices.is_flat()) {
+    rerun_cost_ = (config.prices.of(2) - config.prices.of(1)).count();
+  }
 }
 
 int64_t DraftWidth::best() const {
@@ -70,7 +73,9 @@ int64_t DraftWidth::best() const {
       chance *= rates[index_of(checked, rates.size())];
       tokens += chance;  // each guess counts if it and all before it are right
     }
-    const double speed = tokens / costs_[static_cast<size_t>(width)];
+    // All that are expected to be right, unless all are.
+    const double again = tokens - 1 - chance * static_cast<double>(checked);
+    const double speed = tokens / (costs_[static_cast<size_t>(width)] + rerun_cost_ * again);
     if (speed > best_speed) {
       best_speed = speed;
       best = width;

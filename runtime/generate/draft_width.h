@@ -13,6 +13,9 @@ struct DraftWidthConfig {
   bool is_by_model = false;     // each guess costs a pass of the draft model, too
   double first_rate = 2.0 / 3;  // assumed share of right guesses until some were checked
   int64_t num_masks = 0;        // after each token at most, to make guesses (MaskedDraft)
+  /// The model keeps a state (SequenceState): unless all guesses are right, the right ones run
+  /// again.
+  bool reruns = false;
 };
 
 /// How many masks after each token, at most `most`, a draft of `width` tokens has room for beside a
@@ -42,6 +45,7 @@ class DraftWidth {
 
   int64_t widest_, num_masks_;
   std::vector<double> costs_;  // of drafts of 0, 1, .. widest_; empty: all cost the same
+  double rerun_cost_ = 0;      // of a token that runs again
   Place start_;
   std::array<Place, 5> places_;
 };

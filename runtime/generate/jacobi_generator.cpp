@@ -25,7 +25,8 @@ JacobiGenerator::JacobiGenerator(Engine& engine, int64_t window, uint64_t seed,
                                  const PassPrices& prices)
     : engine_(engine),
       window_(window),
-      width_(checked_by(window), {.prices = prices, .first_rate = kFirstRate}),
+      width_(checked_by(window),
+             {.prices = prices, .first_rate = kFirstRate, .reruns = engine.reruns_drafts()}),
       seed_(seed),
       sources_(std::move(sources)) {}
 

@@ -44,19 +44,24 @@ std::unique_ptr<DraftSource> make_draft_source(const std::string& name,
     if (!config.draft_model) throw UserError("the draft source 'model' needs a draft model");
     return std::make_unique<ModelSource>(
         *config.draft_model, engine.model().vocab_size(),
-        DraftWidth(config.draft_width, {.prices = config.prices, .is_by_model = true}));
+        DraftWidth(
+            config.draft_width,
+            {.prices = config.prices, .is_by_model = true, .reruns = engine.reruns_drafts()}));
   }
   throw UserError("unknown draft source '{}': choose from {}", name,
                   fmt::join(draft_source_names(), ", "));
 }
 
-DraftingGenerator::Masks make_masks(const GeneratorConfig& config, TokenSpan tokens) {
+DraftingGenerator::Masks make_masks(const GeneratorConfig& config, const Engine& engine) {
+  const TokenSpan tokens = engine.model().mask_tokens();
   const int64_t count = std::ssize(tokens);
   // Without sources, what masks can fill.
   const int64_t width = config.sources.empty() ? std::min(config.draft_width, count * (count + 2))
                                                : config.draft_width;
-  return {.tokens = TokenIds(tokens.begin(), tokens.end()),
-          .width = DraftWidth(width, {.prices = config.prices, .num_masks = count})};
+  return {
+      .tokens = TokenIds(tokens.begin(), tokens.end()),
+      .width = DraftWidth(
+          width, {.prices = config.prices, .num_masks = count, .reruns = engine.reruns_drafts()})};
 }
 
 }  // namespace
@@ -87,9 +92,10 @@ std::unique_ptr<Generator> make_generator(const GeneratorConfig& config, Engine&
   if (config.name == "ar" && (!sources.empty() || has_masks)) {
     const bool has_model = std::ranges::count(config.sources, "model") > 0;
     return std::make_unique<DraftingGenerator>(
-        engine, std::move(sources), DraftWidth(config.draft_width, {.prices = config.prices}),
+        engine, std::move(sources),
+        DraftWidth(config.draft_width, {.prices = config.prices, .reruns = engine.reruns_drafts()}),
         /*refines=*/!has_model,
-        has_masks ? std::optional(make_masks(config, mask_tokens)) : std::nullopt);
+        has_masks ? std::optional(make_masks(config, engine)) : std::nullopt);
   }
   if (config.name == "ar") return std::make_unique<AutoregressiveGenerator>(engine);
   throw UserError("unknown decoder '{}': choose one of {}", config.name,

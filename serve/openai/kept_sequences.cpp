@@ -7,14 +7,15 @@ namespace predgen::serve {
 
 Sequence KeptSequences::take(const std::string& client, TokenSpan prompt) {
   auto best = kept_.end();
-  int64_t most = 0;
+  std::pair<int64_t, int64_t> most;  // tokens that stay cached, and common ones
   for (auto one = kept_.begin(); one != kept_.end(); ++one) {
     if (one->client != client) continue;
     const TokenSpan tokens = one->sequence.tokens();
     const int64_t common = std::ranges::mismatch(tokens, prompt).in1 - tokens.begin();
-    if (common <= most) continue;
+    const std::pair kept(one->sequence.num_kept_by(prompt), common);
+    if (common == 0 || kept <= most) continue;
     best = one;
-    most = common;
+    most = kept;
   }
   if (best == kept_.end()) {
     Sequence fresh = engine_.make_sequence(capacity_);
@@ -22,7 +23,7 @@ Sequence KeptSequences::take(const std::string& client, TokenSpan prompt) {
     return fresh;
   }
   // A sequence that the prompt does not continue from its end may be another conversation's.
-  const bool goes_on = most == best->sequence.size();
+  const bool goes_on = most.second == best->sequence.size();
   Sequence taken = goes_on ? std::move(best->sequence) : best->sequence.fork();
   if (goes_on) {
     kept_.erase(best);

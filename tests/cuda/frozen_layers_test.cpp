@@ -26,7 +26,7 @@ class FrozenLayersOnDevice : public OnDevice {
   /// Wide enough that a GPU is still at one layer's products while the next one arrives.
   static std::unique_ptr<Transformer> model(at::Device device) {
     ModelConfig config = tiny_config();
-    config.num_layers = 5;
+    config.layers.resize(5, config.layers.front());
     config.hidden_size = 256;
     config.intermediate_size = 512;
     config.num_heads = 8;
@@ -41,7 +41,7 @@ class FrozenLayersOnDevice : public OnDevice {
       tensor.copy_(at::empty(tensor.sizes()).normal_(0.0, 0.1, generator));
       tensor.requires_grad_(true);
     }
-    made->set_num_recomputed(config.num_layers);
+    made->set_num_recomputed(config.num_layers());
     return made;
   }
 
@@ -74,7 +74,7 @@ class FrozenLayersOnDevice : public OnDevice {
     train::SingleProcessCommunicator communicator;
     train::FrozenLayers layers(*decoded, {.weights = kind}, communicator);
     const std::vector<Linear*> from = decoded->linears(), to = made->linears();
-    for (int64_t layer = 0; layer < made->config().num_layers; ++layer) {
+    for (int64_t layer = 0; layer < made->config().num_layers(); ++layer) {
       layers.acquire(layer);
       for (size_t i = 0; i < from.size(); ++i) {
         if (from[i]->weight.defined()) to[i]->weight = from[i]->weight.clone();
@@ -118,7 +118,7 @@ TEST_P(FrozenLayersOnDevice, TeachLikeWholeOnes) {
           *fetching, train::BaseConfig{.weights = kind, .offload = offload}, communicator);
       fetching->set_layer_store(layers);
       EXPECT_LT(difference(teach(*fetching), expected), 1e-5);
-      EXPECT_GE(layers->num_fetches(), 3 * fetching->config().num_layers);
+      EXPECT_GE(layers->num_fetches(), 3 * fetching->config().num_layers());
     }
   }
 }

@@ -31,7 +31,7 @@ TEST_P(GpuOnly, JoinedProductsLeaveNoMemoryCached) {
   ModelConfig config = small_config();
   config.hidden_size = 1024;
   config.intermediate_size = 4096;  // 16 MiB a matrix
-  config.num_layers = 4;
+  config.layers.resize(4, config.layers.front());
   const auto model =
       Transformer::initialize(config, 1, at::TensorOptions(at::kFloat).device(device()));
   model->join_products();

@@ -60,18 +60,18 @@ INSTANTIATE_TEST_SUITE_P(, LanguageModelOnDevice, devices(), device_name);
 /// as a verification has it; then of as many tokens as fill the cache.
 at::Tensor logits_of_all_passes(const Transformer& model) {
   KvPool pool(model.kv_layout());
-  const auto cache = pool.make_cache(kCapacity);
+  const auto cache = pool.make_state(kCapacity);
   std::vector<at::Tensor> logits;
   const auto run = [&](int64_t count, uint64_t seed) {
     const TokenIds tokens = token_ids(count, seed);
     logits.push_back(
-        model.forward({.cache = cache.get(), .tokens = tokens, .num_logits = count}).cpu());
+        model.forward({.state = cache.get(), .tokens = tokens, .num_logits = count}).cpu());
   };
   run(20, 1);
   for (uint64_t seed = 2; seed < 6; ++seed) run(1, seed);
-  cache->truncate(13);
+  cache->return_to(13);
   run(16, 6);
-  cache->truncate(27);
+  cache->return_to(27);
   run(kCapacity - 27, 7);
   return at::cat(logits);
 }
@@ -104,19 +104,19 @@ TEST_P(LanguageModelOnDevice, KernelsGiveWhatOperatorsGive) {
     std::vector<at::Tensor> logits;
     for (const bool is_adapted : {true, false, true}) {
       model->set_adapter_enabled(is_adapted);
-      const auto first = pool.make_cache(kCapacity), second = pool.make_cache(kCapacity);
+      const auto first = pool.make_state(kCapacity), second = pool.make_state(kCapacity);
       for (uint64_t seed = 1; seed < 4; ++seed) {
         const TokenIds five = token_ids(5, seed), six = token_ids(6, seed);
         const std::vector<SequenceStep> steps{
-            {.cache = first.get(), .tokens = five, .num_logits = 5},
-            {.cache = second.get(), .tokens = six, .num_logits = 6, .tree_TT = tree_TT}};
+            {.state = first.get(), .tokens = five, .num_logits = 5},
+            {.state = second.get(), .tokens = six, .num_logits = 6, .tree_TT = tree_TT}};
         logits.push_back(model->forward(steps).cpu());
-        logits.push_back(model->forward({.cache = first.get(), .tokens = six}).cpu());
+        logits.push_back(model->forward({.state = first.get(), .tokens = six}).cpu());
       }
       const TokenIds many = token_ids(70, 4);
       const std::vector<SequenceStep> steps{
-          {.cache = first.get(), .tokens = many, .num_logits = 70},
-          {.cache = second.get(), .tokens = many, .num_logits = 70}};
+          {.state = first.get(), .tokens = many, .num_logits = 70},
+          {.state = second.get(), .tokens = many, .num_logits = 70}};
       logits.push_back(model->forward(steps).cpu());
     }
     return at::cat(logits);
@@ -132,10 +132,10 @@ TEST_P(LanguageModelOnDevice, PassesNeedNotBeWaitedFor) {
   const TokenIds tokens = token_ids(60, 3);
   const auto run = [&](bool waits) {
     KvPool pool(model->kv_layout());
-    const auto cache = pool.make_cache(kCapacity);
+    const auto cache = pool.make_state(kCapacity);
     std::vector<at::Tensor> logits;
     for (const TokenId& token : tokens) {
-      logits.push_back(model->forward({.cache = cache.get(), .tokens = TokenSpan(&token, 1)}));
+      logits.push_back(model->forward({.state = cache.get(), .tokens = TokenSpan(&token, 1)}));
       if (waits) logits.back() = logits.back().cpu();
     }
     return at::cat(logits).cpu();
@@ -155,12 +155,12 @@ TEST_P(LanguageModelOnDevice, WidthsShareTheirBits) {
     const TokenIds tokens = token_ids(200, 4);
     const auto run = [&](int64_t width) {
       KvPool pool(model->kv_layout());
-      const auto cache = pool.make_cache(kCapacity);
+      const auto cache = pool.make_state(kCapacity);
       std::vector<at::Tensor> logits;
       for (int64_t begin = 0; begin < 200; begin += width) {
         const int64_t count = std::min<int64_t>(width, 200 - begin);
         logits.push_back(
-            model->forward({.cache = cache.get(),
+            model->forward({.state = cache.get(),
                             .tokens = TokenSpan(tokens).subspan(static_cast<size_t>(begin),
                                                                 static_cast<size_t>(count)),
                             .num_logits = count}));
@@ -201,12 +201,12 @@ TokenIds answer(Engine& engine, Generator& generator, const TokenIds& prompt) {
 /// The smallest distance between the two likeliest tokens along an answer.
 double margin_of(const Transformer& model, const TokenIds& prompt, const TokenIds& answer) {
   KvPool pool(model.kv_layout());
-  const auto cache = pool.make_cache(kCapacity);
+  const auto cache = pool.make_state(kCapacity);
   TokenIds tokens = prompt;
   tokens.insert(tokens.end(), answer.begin(), answer.end() - 1);
   const at::Tensor best_N2 =
       std::get<0>(model
-                      .forward({.cache = cache.get(),
+                      .forward({.state = cache.get(),
                                 .tokens = tokens,
                                 .num_logits = static_cast<int64_t>(answer.size())})
                       .topk(2));

@@ -17,8 +17,8 @@ namespace {
 /// The model's choice after each of the last `count` tokens, in one pass over all of them.
 TokenIds choices(const LanguageModel& model, const TokenIds& tokens, int64_t count) {
   KvPool pool(model.kv_layout());
-  const auto cache = pool.make_cache(static_cast<int64_t>(tokens.size()));
-  return argmax_rows(model.forward({.cache = cache.get(), .tokens = tokens, .num_logits = count}));
+  const auto cache = pool.make_state(static_cast<int64_t>(tokens.size()));
+  return argmax_rows(model.forward({.state = cache.get(), .tokens = tokens, .num_logits = count}));
 }
 
 /// Plain greedy decoding, one token a pass.

@@ -14,7 +14,7 @@ namespace predgen {
 
 /// A model without weights for tests of decoding. Its cache holds the token ids as keys and their
 /// positions as values, and every prediction reads the history back from there: a cache that is
-/// off by one, stale or out of order gives other tokens or throws.
+/// off by one, stale or out of order gives other tokens or throws. So does a state.
 class FakeLanguageModel : public LanguageModel {
  public:
   struct Options {
@@ -28,6 +28,9 @@ class FakeLanguageModel : public LanguageModel {
     std::function<TokenId(TokenSpan history)> next{};
     /// Must be vocab_size, vocab_size + 1, .., and told as masks where they come in a pass.
     TokenIds mask_tokens{};
+    /// Also keeps a state, a hash of all tokens that it has read, without which nothing is
+    /// predicted.
+    bool keeps_state = false;
     /// What mask `number`, from 1, behind `history` expects.
     std::function<TokenId(TokenSpan history, int64_t number)> guess{};
   };
@@ -38,7 +41,12 @@ class FakeLanguageModel : public LanguageModel {
   int64_t max_positions() const override { return options_.max_positions; }
   TokenSpan mask_tokens() const override { return options_.mask_tokens; }
   KvLayout kv_layout() const override {
-    return {.num_layers = 1, .num_kv_heads = 1, .head_dim = 1, .options = at::kLong};
+    KvLayout layout{.num_layers = 1, .num_kv_heads = 1, .head_dim = 1, .options = at::kLong};
+    if (options_.keeps_state) {
+      layout.num_states = 1;
+      layout.bytes_per_snapshot = sizeof(int64_t);
+    }
+    return layout;
   }
 
   using LanguageModel::forward;
@@ -51,7 +59,15 @@ class FakeLanguageModel : public LanguageModel {
       num_tokens += static_cast<int64_t>(step.tokens.size());
     }
     for (const SequenceStep& step : steps) {
-      step.cache->commit(static_cast<int64_t>(step.tokens.size()));
+      const std::vector<uint64_t> states = states_of(step);
+      std::vector<NewStates> found;
+      if (options_.keeps_state) {
+        for (const int64_t point : snapshot_points(step)) {
+          const auto hash = static_cast<int64_t>(states[static_cast<size_t>(point) - 1]);
+          found.push_back({point, {{at::scalar_tensor(hash, at::kLong)}}});
+        }
+      }
+      step.state->commit(static_cast<int64_t>(step.tokens.size()), std::move(found));
     }
     pass_sizes.push_back(num_tokens);
     return at::cat(logits);
@@ -66,9 +82,29 @@ class FakeLanguageModel : public LanguageModel {
     return hash ^ (hash >> 29);
   }
 
+  static uint64_t hash_of(TokenSpan tokens) {
+    uint64_t hash = 17;
+    for (const TokenId token : tokens) hash = mix(hash, static_cast<uint64_t>(token));
+    return hash;
+  }
+  /// The state after each new token, each read after the one before it in its path.
+  std::vector<uint64_t> states_of(const SequenceStep& step) const {
+    if (!options_.keeps_state) return {};
+    const LayerState& before = step.state->state(0);
+    const uint64_t start =
+        before.empty() ? hash_of({}) : static_cast<uint64_t>(before.front().item<int64_t>());
+    std::vector<uint64_t> states;
+    const std::vector<int64_t> parents = tree_parents(step);
+    for (size_t i = 0; i < parents.size(); ++i) {
+      const uint64_t last = parents[i] < 0 ? start : states[static_cast<size_t>(parents[i])];
+      states.push_back(mix(last, static_cast<uint64_t>(step.tokens[i])));
+    }
+    return states;
+  }
+
   at::Tensor run(const SequenceStep& step) const {
     const auto num_tokens = static_cast<int64_t>(step.tokens.size());
-    const int64_t num_logits = step.num_logits, past = step.cache->length();
+    const int64_t num_logits = step.num_logits, past = step.state->length();
     PREDGEN_CHECK(num_tokens >= 1 && num_logits <= num_tokens, "{} logits of {} tokens", num_logits,
                   num_tokens);
     PREDGEN_CHECK(past + num_tokens <= options_.max_positions, "beyond max_positions");
@@ -78,8 +114,9 @@ class FakeLanguageModel : public LanguageModel {
     const std::vector<int64_t> depths = tree_depths(step);
     for (int64_t t = 0; t < num_tokens; ++t) positions_T[t] = past + depths[static_cast<size_t>(t)];
     const auto as_head = [&](const at::Tensor& ids_T) { return ids_T.view({1, 1, num_tokens, 1}); };
-    const auto [keys, values] = step.cache->append(0, as_head(tokens_T), as_head(positions_T));
+    const auto [keys, values] = step.state->append(0, as_head(tokens_T), as_head(positions_T));
     const at::Tensor tokens_S = keys.reshape({-1}), positions_S = values.reshape({-1});
+    const std::vector<uint64_t> states = states_of(step);
     at::Tensor logits_NV = at::empty({num_logits, options_.vocab_size}, at::kFloat);
     for (int64_t n = 0; n < num_logits; ++n) {
       const int64_t t = num_tokens - num_logits + n;
@@ -99,6 +136,8 @@ class FakeLanguageModel : public LanguageModel {
                       "token {} behind {} masks", history.back(), num_masks);
         num_masks += is_mask;
       }
+      PREDGEN_CHECK(!options_.keeps_state || states[static_cast<size_t>(t)] == hash_of(history),
+                    "a state of other tokens");
       history.resize(history.size() - static_cast<size_t>(num_masks));
       predict(history, logits_NV[n].data_ptr<float>());
       if (num_masks > 0) logits_NV[n][options_.guess(history, num_masks)] = 3;

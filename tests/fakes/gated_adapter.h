@@ -21,7 +21,7 @@ inline at::Tensor gated_logits(const Transformer& model, const TokenIds& row, in
   rows.gate_BT1 =
       at::cat({at::zeros({1, std::ssize(row) - num_masks, 1}), at::ones({1, num_masks, 1})}, 1);
   at::Tensor hidden = model.embed(rows);
-  for (int64_t layer = 0; layer < model.config().num_layers; ++layer) {
+  for (int64_t layer = 0; layer < model.config().num_layers(); ++layer) {
     hidden = model.run_layer(layer, hidden, rows);
   }
   return model.logits(model.norm(hidden))[0];

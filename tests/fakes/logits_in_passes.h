@@ -19,12 +19,12 @@ inline TokenIds some_tokens(int64_t length) {
 /// Logits of all tokens, in passes of `width`.
 inline at::Tensor logits_in_passes(Transformer& model, const TokenIds& tokens, int64_t width) {
   KvPool pool(model.kv_layout());
-  const auto cache = pool.make_cache(128);
+  const auto cache = pool.make_state(128);
   const auto length = static_cast<int64_t>(tokens.size());
   std::vector<at::Tensor> logits;
   for (int64_t begin = 0; begin < length; begin += width) {
     const int64_t count = std::min(width, length - begin);
-    logits.push_back(model.forward({.cache = cache.get(),
+    logits.push_back(model.forward({.state = cache.get(),
                                     .tokens = TokenSpan(tokens).subspan(static_cast<size_t>(begin),
                                                                         static_cast<size_t>(count)),
                                     .num_logits = count}));

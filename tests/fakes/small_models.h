@@ -15,14 +15,13 @@ inline ModelConfig small_config() {
   config.vocab_size = 61;
   config.hidden_size = 32;
   config.intermediate_size = 48;
-  config.num_layers = 2;
   config.num_heads = 4;
   config.num_kv_heads = 2;
   config.head_dim = 8;
   config.max_positions = 128;
   config.initializer_range = 0.3;
   config.tie_word_embeddings = true;
-  config.block.qkv_bias = true;
+  config.layers.assign(2, {.attention = {.qkv_bias = true}});
   return config;
 }
 

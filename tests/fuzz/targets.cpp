@@ -190,7 +190,7 @@ void read_config(std::string_view input) {
     weight_bytes(config, kind);
   }
   kv_bytes_per_token(config);
-  config.block.inverse_frequencies(config.head_dim);
+  config.inverse_frequencies();
 }
 
 void read_adapter_config(std::string_view input) {

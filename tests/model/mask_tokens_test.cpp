@@ -43,8 +43,8 @@ class MaskTokens : public testing::TestWithParam<bool> {
       tokens.insert(tokens.end(), kMasks.begin(), kMasks.end());
     }
     KvPool pool(model_->kv_layout());
-    const auto cache = pool.make_cache(128);
-    return model_->forward({.cache = cache.get(),
+    const auto cache = pool.make_state(128);
+    return model_->forward({.state = cache.get(),
                             .tokens = tokens,
                             .num_logits = total,
                             .tree_TT = tree_TT,
@@ -85,9 +85,9 @@ TEST_P(MaskTokens, MasksAreWhatARowWithTheSameGateGives) {
 TEST(MaskTokensOfAStep, AreSomeOfItsTokens) {
   const auto model = small_model();
   KvPool pool(model->kv_layout());
-  const auto cache = pool.make_cache(8);
+  const auto cache = pool.make_state(8);
   const TokenIds tokens{1, 2};
-  EXPECT_THROW(model->forward({.cache = cache.get(), .tokens = tokens, .num_masks = 3}), Error);
+  EXPECT_THROW(model->forward({.state = cache.get(), .tokens = tokens, .num_masks = 3}), Error);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "core/files.h"
-#include "tests/fakes/block_specs.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/temporary_folder.h"
@@ -43,9 +42,9 @@ void check_qwen_7b(const ModelConfig& config) {
   EXPECT_EQ(config.head_dim, 128);
   EXPECT_EQ(config.num_kv_heads, 4);
   EXPECT_EQ(config.max_positions, 32768);
-  EXPECT_EQ(config.block.rope.theta, 1e6);
+  EXPECT_EQ(config.ropes.front().theta, 1e6);
   EXPECT_EQ(config.dtype, "bfloat16");
-  EXPECT_TRUE(config.block.qkv_bias);
+  EXPECT_TRUE(config.layer(0).attention.qkv_bias);
   EXPECT_FALSE(config.tie_word_embeddings);
   EXPECT_EQ(config.num_parameters(), 7'615'616'512);
 }
@@ -92,12 +91,14 @@ TEST(ModelConfig, EveryFamilyWritesWhatItReads) {
     const ModelConfig config = ModelConfig::from_json(json, "test");
     const ModelConfig again = ModelConfig::from_json(config.to_json(), "test");
     EXPECT_EQ(again.to_json(), config.to_json());
-    EXPECT_EQ(again.block.windows, config.block.windows) << json.dump();
-    EXPECT_EQ(again.block.other_rope_layers, config.block.other_rope_layers) << json.dump();
+    for (int64_t i = 0; i < config.num_layers(); ++i) {
+      const AttentionSpec &one = config.layer(i).attention, &other = again.layer(i).attention;
+      EXPECT_EQ(other.window, one.window) << json.dump();
+      EXPECT_EQ(other.rope, one.rope) << json.dump();
+    }
     EXPECT_EQ(again.num_parameters(), config.num_parameters());
-    EXPECT_TRUE(
-        at::equal(again.block.inverse_frequencies(128), config.block.inverse_frequencies(128)));
-    EXPECT_EQ(again.block.rope.attention_factor, config.block.rope.attention_factor);
+    EXPECT_TRUE(at::equal(again.inverse_frequencies(), config.inverse_frequencies()));
+    EXPECT_EQ(again.ropes.front().attention_factor, config.ropes.front().attention_factor);
   }
 }
 
@@ -128,12 +129,13 @@ TEST(ModelConfig, Gemma3) {
   const ModelConfig config = ModelConfig::from_json(gemma(), "test");
   EXPECT_EQ(config.num_parameters(), 999'885'952);  // as its card says: 1 B
   EXPECT_TRUE(config.tie_word_embeddings);
-  EXPECT_EQ(config.block.embedding_scale, std::sqrt(1152.0));
-  EXPECT_EQ(config.block.norm_offset, 1.0);
+  EXPECT_EQ(config.embedding_scale, std::sqrt(1152.0));
+  EXPECT_EQ(config.norm_offset, 1.0);
   for (int64_t i = 0; i < 26; ++i) {
     const bool is_full = i % 6 == 5;
-    EXPECT_EQ(config.block.window(i), is_full ? 0 : 512);
-    EXPECT_EQ(config.block.rope_at(config.block.rope_of(i)).theta, is_full ? 1e6 : 1e4);
+    const AttentionSpec& attention = config.layer(i).attention;
+    EXPECT_EQ(attention.window, is_full ? 0 : 512);
+    EXPECT_EQ(config.ropes.at(static_cast<size_t>(attention.rope)).theta, is_full ? 1e6 : 1e4);
   }
   Json version_5 = gemma();
   for (const char* key : {"rope_theta", "rope_local_base_freq", "sliding_window_pattern"}) {
@@ -146,13 +148,13 @@ TEST(ModelConfig, Gemma3) {
   version_5["rope_parameters"]["full_attention"] = {{"rope_type", "linear"}, {"factor", 8.0}};
   version_5["final_logit_softcapping"] = 30.0;
   const ModelConfig other = ModelConfig::from_json(version_5, "test");
-  EXPECT_EQ(other.block.other_rope->theta, 500.0);
-  EXPECT_EQ(other.block.rope.theta, 1e6);
-  EXPECT_EQ(other.block.rope.factor, 8.0);
-  EXPECT_EQ(other.block.logit_softcap, 30.0);
+  EXPECT_EQ(other.ropes.at(1).theta, 500.0);
+  EXPECT_EQ(other.ropes.front().theta, 1e6);
+  EXPECT_EQ(other.ropes.front().factor, 8.0);
+  EXPECT_EQ(other.logit_softcap, 30.0);
   const ModelConfig again = ModelConfig::from_json(other.to_json(), "test");
   EXPECT_EQ(again.to_json(), other.to_json());
-  EXPECT_EQ(again.block.other_rope->theta, 500.0);
+  EXPECT_EQ(again.ropes.at(1).theta, 500.0);
 }
 
 TEST(ModelConfig, Gemma3RefusesByName) {
@@ -182,14 +184,17 @@ TEST(ModelConfig, SomeLayersOfSmolLM3KnowNoPositions) {
   const auto read = [](const Json& more) {
     return ModelConfig::from_json(family("SmolLM3ForCausalLM", "smollm3", more), "config.json");
   };
-  const BlockSpec block = read(Json::object()).block;
-  for (int64_t i = 0; i < 28; ++i) EXPECT_EQ(block.rope_of(i), i % 4 == 3 ? 1 : 0);
-  EXPECT_TRUE(at::equal(block.inverse_frequencies(16)[1], at::zeros({8})));
+  const auto rope_of = [](const ModelConfig& config, int64_t layer) {
+    return config.layer(layer).attention.rope;
+  };
+  const ModelConfig config = read(Json::object());
+  for (int64_t i = 0; i < 28; ++i) EXPECT_EQ(rope_of(config, i), i % 4 == 3 ? 1 : 0);
+  EXPECT_TRUE(at::equal(config.inverse_frequencies()[1], at::zeros({64})));
   std::vector<int> turned(28, 1);
   turned[0] = 0;
-  const BlockSpec listed = read({{"no_rope_layers", turned}}).block;
-  EXPECT_EQ(listed.rope_of(0), 1);
-  EXPECT_EQ(listed.rope_of(3), 0);
+  const ModelConfig listed = read({{"no_rope_layers", turned}});
+  EXPECT_EQ(rope_of(listed, 0), 1);
+  EXPECT_EQ(rope_of(listed, 3), 0);
   const auto refused = [&](const Json& more, const std::string& part) {
     expect_user_error([&] { read(more); }, {"config.json", part});
   };
@@ -199,15 +204,6 @@ TEST(ModelConfig, SomeLayersOfSmolLM3KnowNoPositions) {
   refused({{"layer_types", {"sliding_attention"}}}, "layer_types");
 }
 
-/// So that no way to run a pass can overlook one.
-TEST(BlockSpec, EverySwitchHasItsName) {
-  EXPECT_TRUE(BlockSpec{}.switches().empty());
-  for (const auto& [name, block] : one_switch_each()) {
-    EXPECT_EQ(std::ranges::count(block.switches(), name), 1) << name;
-    EXPECT_FALSE(block.switch_beyond({}).empty());
-  }
-}
-
 TEST(ModelConfig, FamiliesDifferWhereTheReferenceDoes) {
   const auto read = [](const Json& json) { return ModelConfig::from_json(json, "test"); };
   Json olmo2 = family("Olmo2ForCausalLM", "olmo2", Json::object());
@@ -215,11 +211,11 @@ TEST(ModelConfig, FamiliesDifferWhereTheReferenceDoes) {
   EXPECT_EQ(read(olmo2).rms_norm_eps, 1e-5);
   EXPECT_EQ(read(family("Qwen3ForCausalLM", "qwen3", {{"hidden_size", 1792}})).head_dim, 128);
   // An absent window means 4096 to the reference, null means none.
-  EXPECT_EQ(read(family("MistralForCausalLM", "mistral", Json::object())).block.windows.at(0),
-            4096);
-  EXPECT_EQ(read(family("MistralForCausalLM", "mistral", {{"sliding_window", nullptr}}))
-                .block.windows.at(0),
-            0);
+  const auto window = [&](const Json& more) {
+    return read(family("MistralForCausalLM", "mistral", more)).layer(0).attention.window;
+  };
+  EXPECT_EQ(window(Json::object()), 4096);
+  EXPECT_EQ(window({{"sliding_window", nullptr}}), 0);
 }
 
 TEST(ModelConfig, RopeScalingStretchesTheContext) {
@@ -244,9 +240,9 @@ TEST(ModelConfig, CountsParameters) {
 TEST(ModelConfig, FollowsTheReferenceWhereFieldsDisagree) {
   Json json = version_4();
   json["rope_parameters"] = {{"rope_theta", 5e5}, {"rope_type", "default"}};
-  EXPECT_EQ(ModelConfig::from_json(json, "test").block.rope.theta, 5e5);
+  EXPECT_EQ(ModelConfig::from_json(json, "test").ropes.front().theta, 5e5);
   json["rope_scaling"] = {{"type", "default"}};
-  EXPECT_EQ(ModelConfig::from_json(json, "test").block.rope.theta, 1e6);
+  EXPECT_EQ(ModelConfig::from_json(json, "test").ropes.front().theta, 1e6);
   json["num_key_value_heads"] = nullptr;
   EXPECT_EQ(ModelConfig::from_json(json, "test").num_kv_heads, 28);
   json["head_dim"] = 64;
@@ -305,7 +301,7 @@ TEST(ModelConfig, WhatIsNotSaidIsAsInTheReference) {
   for (const char* key : {"num_key_value_heads", "num_attention_heads"}) json.erase(key);
   EXPECT_EQ(ModelConfig::from_json(json, "test").num_kv_heads, 32);
   const Json smollm3{{"model_type", "smollm3"}};
-  EXPECT_EQ(ModelConfig::from_json(smollm3, "test").block.rope.theta, 2e6);
+  EXPECT_EQ(ModelConfig::from_json(smollm3, "test").ropes.front().theta, 2e6);
 }
 
 TEST(ModelConfig, NamesTheFolder) {

@@ -8,6 +8,7 @@
 
 #include "core/random.h"
 #include "model/weights/lora.h"
+#include "tests/fakes/layer_specs.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/tensors.h"
 
@@ -34,9 +35,9 @@ ModelConfig odd_config() {
   config.intermediate_size = 160;
   config.num_heads = 6;
   config.head_dim = 16;
-  config.block.windows = {0, 19};
-  config.block.qk_norm = QkNorm::kHead;
-  config.block.logit_softcap = 3.0;
+  set_windows(config, {0, 19});
+  for (LayerSpec& layer : config.layers) layer.attention.qk_norm = QkNorm::kHead;
+  config.logit_softcap = 3.0;
   config.tie_word_embeddings = false;
   config.initializer_range = 0.1;
   return config;
@@ -48,7 +49,7 @@ ModelConfig wide_config() {
   config.vocab_size = 101;
   config.hidden_size = 192;
   config.intermediate_size = 1376;
-  config.num_layers = 1;
+  config.layers.resize(1);
   config.num_heads = 3;
   config.num_kv_heads = 1;
   config.head_dim = 64;
@@ -79,15 +80,15 @@ class WidthInvariance : public testing::TestWithParam<std::tuple<Shape, Precisio
   }
   ~WidthInvariance() override { at::set_num_threads(num_threads_); }
 
-  at::Tensor one_by_one(KvCache& cache, TokenSpan tokens) const {
+  at::Tensor one_by_one(SequenceState& cache, TokenSpan tokens) const {
     std::vector<at::Tensor> logits;
     for (const TokenId& token : tokens) {
-      logits.push_back(model_->forward({.cache = &cache, .tokens = TokenSpan(&token, 1)}));
+      logits.push_back(model_->forward({.state = &cache, .tokens = TokenSpan(&token, 1)}));
     }
     return at::cat(logits);
   }
-  at::Tensor run(KvCache& cache, TokenSpan tokens, const at::Tensor& tree_TT = {}) const {
-    return model_->forward({.cache = &cache,
+  at::Tensor run(SequenceState& cache, TokenSpan tokens, const at::Tensor& tree_TT = {}) const {
+    return model_->forward({.state = &cache,
                             .tokens = tokens,
                             .num_logits = static_cast<int64_t>(tokens.size()),
                             .tree_TT = tree_TT});
@@ -96,8 +97,8 @@ class WidthInvariance : public testing::TestWithParam<std::tuple<Shape, Precisio
     return TokenSpan(tokens_).subspan(static_cast<size_t>(begin), static_cast<size_t>(count));
   }
   /// What a cache holds after the first tokens, one pass each.
-  std::unique_ptr<KvCache> cache_of(int64_t length) {
-    auto cache = pool_->make_cache(128);
+  std::unique_ptr<SequenceState> cache_of(int64_t length) {
+    auto cache = pool_->make_state(128);
     for (int64_t i = 0; i < length; ++i) run(*cache, part(i, 1));
     return cache;
   }
@@ -129,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(WidthInvariance, PassesOfAnyWidth) {
   for (const int64_t width : {2, 5, 17, 33, 80}) {
-    const auto cache = pool_->make_cache(128);
+    const auto cache = pool_->make_state(128);
     for (int64_t begin = 0; begin < kTokens; begin += width) {
       const at::Tensor logits = run(*cache, part(begin, std::min(width, kTokens - begin)));
       ASSERT_TRUE(is_plain(logits, begin)) << width << " tokens from " << begin << " on";
@@ -142,8 +143,8 @@ TEST_P(WidthInvariance, WhatWasTakenBackLeavesNoTrace) {
   const auto cache = cache_of(0);
   run(*cache, part(0, kPrefix));
   run(*cache, part(3, 9));
-  cache->truncate(kPrefix + 1);
-  cache->truncate(kPrefix);
+  cache->return_to(kPrefix + 1);
+  cache->return_to(kPrefix);
   const auto fork = cache->fork();
   EXPECT_TRUE(is_plain(run(*cache, part(kPrefix, 17)), kPrefix));
   EXPECT_TRUE(is_plain(run(*fork, part(kPrefix, 2)), kPrefix));
@@ -152,13 +153,13 @@ TEST_P(WidthInvariance, WhatWasTakenBackLeavesNoTrace) {
 
 TEST_P(WidthInvariance, SeveralSequencesInAPass) {
   const std::vector<int64_t> cached{0, 33, kPrefix, 5}, fresh{5, 1, 17, 2};
-  std::vector<std::unique_ptr<KvCache>> caches;
+  std::vector<std::unique_ptr<SequenceState>> caches;
   std::vector<SequenceStep> steps;
   for (size_t i = 0; i < cached.size(); ++i) {
-    caches.push_back(pool_->make_cache(128));
+    caches.push_back(pool_->make_state(128));
     if (cached[i] > 0) run(*caches[i], part(0, cached[i]));
     steps.push_back(
-        {.cache = caches[i].get(), .tokens = part(cached[i], fresh[i]), .num_logits = fresh[i]});
+        {.state = caches[i].get(), .tokens = part(cached[i], fresh[i]), .num_logits = fresh[i]});
   }
   const at::Tensor logits = model_->forward(steps);
   int64_t begin = 0;
@@ -177,7 +178,7 @@ TEST_P(WidthInvariance, BranchesOfATree) {
     const auto parent = static_cast<int64_t>(random.below(static_cast<uint64_t>(i) + 1));
     if (parent < i) tree_TT[i].logical_or_(tree_TT[parent]);
   }
-  const auto cache = pool_->make_cache(128);
+  const auto cache = pool_->make_state(128);
   run(*cache, part(0, kPrefix));
   const auto before = cache->fork();
   const TokenSpan nodes = part(kPrefix, kNodes);

@@ -18,7 +18,7 @@ FrozenLayers::FrozenLayers(Transformer& model, const BaseConfig& config, Communi
       type_(model.activations()) {
   const at::NoGradGuard no_grad;
   const std::vector<Linear*> all = model.linears();
-  const size_t per_layer = all.size() / static_cast<size_t>(model.config().num_layers);
+  const size_t per_layer = all.size() / static_cast<size_t>(model.config().num_layers());
   for (size_t begin = 0; begin < all.size(); begin += per_layer) {
     Layer layer;
     layer.linears.assign(all.begin() + static_cast<int64_t>(begin),

@@ -133,7 +133,7 @@ TermSums accumulate_gradients(Transformer& model, std::span<const PackedBatch> b
   for (size_t i = 0; i < batches.size(); ++i) {
     if (!batches[i].rows.empty()) passes.emplace_back(model, batches[i], dropout_seeds[i]);
   }
-  const int64_t num_layers = model.config().num_layers;
+  const int64_t num_layers = model.config().num_layers();
   const int64_t num_recomputed = at::GradMode::is_enabled() ? model.num_recomputed() : 0;
   const int64_t num_together = model.has_layer_store() ? num_layers : num_recomputed;
   PREDGEN_CHECK(!at::GradMode::is_enabled() || num_recomputed == num_together,

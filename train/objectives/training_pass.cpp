@@ -29,7 +29,7 @@ void TrainingPass::run_layer(int64_t index) {
 }
 
 const at::Tensor& TrainingPass::finish() {
-  if (num_recomputed_ == model_.config().num_layers) begin_graph();
+  if (num_recomputed_ == model_.config().num_layers()) begin_graph();
   return hidden_BTE_ = model_.norm(hidden_BTE_);
 }
 

@@ -25,7 +25,7 @@ std::vector<MemoryKnob> memory_knobs(const ModelConfig& model, const TrainConfig
       changed_case = case_before;
     }
   };
-  turn(changed.num_recomputed < model.num_layers, "recompute: all",
+  turn(changed.num_recomputed < model.num_layers(), "recompute: all",
        [&] { changed.num_recomputed = kAllLayers; });
   for (int64_t size = changed.batch_size;
        size > 1 && (knobs.empty() || knobs.back().peak_bytes > limit);) {

@@ -50,7 +50,7 @@ MemoryPlan::MemoryPlan(const ModelConfig& model, const TrainConfig& train,
 void MemoryPlan::add_weights(const PlanSizes& sizes) {
   const TrainConfig& train = sizes.train;
   const bool is_cuda = sizes.plan_case.is_cuda;
-  const int64_t num_layers = sizes.model.num_layers;
+  const int64_t num_layers = sizes.model.num_layers();
   held_.push_back({is_cuda ? "CUDA's context" : "the process without a model",
                    is_cuda ? kContextBytes : sizes.plan_case.process_bytes + kProcessBytes});
   const char* trained = sizes.is_full() ? "weights" : "adapter";
@@ -99,13 +99,15 @@ void MemoryPlan::add_step(const PlanSizes& sizes) {
                          (at.has_segments ? at.row_tokens : 0));
     }
   };
-  const auto slides = [&](int64_t window) { return window > 0 && window < at.row_tokens; };
+  const auto slides = [&](const LayerSpec& layer) {
+    return layer.attention.window > 0 && layer.attention.window < at.row_tokens;
+  };
   add_mask(false);
-  if (std::ranges::any_of(sizes.model.block.windows, slides)) add_mask(true);
+  if (std::ranges::any_of(sizes.model.layers, slides)) add_mask(true);
   const int64_t rotations =
-      2 * sizes.value_size * sizes.model.block.num_ropes() * sizes.model.head_dim * tokens;
+      2 * sizes.value_size * sizes.model.num_ropes() * sizes.model.head_dim * tokens;
   kept_ = together * ((num_recomputed + 1) * input + masks + rotations) +
-          (sizes.model.num_layers - num_recomputed) * sizes.saved_of_layer() * tokens;
+          (sizes.model.num_layers() - num_recomputed) * sizes.saved_of_layer() * tokens;
   if (train.objective.consistency.ar_target == ArTarget::kBase) kept_ += together * 2 * input;
 
   // A weight kept in another type is converted for each product.
@@ -132,7 +134,7 @@ void MemoryPlan::add_step(const PlanSizes& sizes) {
   const int64_t gradients = sizes.value_size * tokens * (2 * sizes.I + 2 * sizes.E);
   const int64_t graph = sizes.saved_of_layer() * tokens;
   const int64_t own_input = sizes.narrow ? 0 : input;  // which is among the kept ones
-  const int64_t kept_graphs = (sizes.model.num_layers - num_recomputed) * graph;
+  const int64_t kept_graphs = (sizes.model.num_layers() - num_recomputed) * graph;
   const int64_t again = num_recomputed > 0 ? graph - own_input - kept_graphs : 0;
   const int64_t weight_gradient =
       sizes.is_full() ? (sizes.narrow ? kFloat + kHalf : kFloat) * sizes.largest_linear : 0;

@@ -1,7 +1,7 @@
 #include "train/plan/plan_sizes.h"
 
+#include <set>
 #include <string>
-#include <utility>
 
 #include "model/weights/adapter_config.h"
 
@@ -33,7 +33,7 @@ PlanSizes::PlanSizes(const ModelConfig& model_config, const TrainConfig& train_c
       pieces(train.base.shard ? given.world_size : 1) {
   const AdapterConfig adapter(train.lora);
   const std::string first_layer = "model.layers.0.";
-  bool seen[4] = {};
+  std::set<int64_t> seen;
   for (const WeightSpec& weight : weight_layout(model)) {
     const int64_t count = count_of(weight.shape);
     const bool is_linear = weight.shape.size() == 2 && weight.name.starts_with("model.layers.");
@@ -52,24 +52,19 @@ PlanSizes::PlanSizes(const ModelConfig& model_config, const TrainConfig& train_c
     if (!is_first) continue;
     ranks += rank;
     inputs += weight.shape[1];
-    const std::string part = module.substr(first_layer.size());
-    const size_t input = part.ends_with("o_proj")      ? 1
-                         : part.starts_with("self_")   ? 0
-                         : part.ends_with("down_proj") ? 3
-                                                       : 2;
-    if (!std::exchange(seen[input], true)) shared_inputs += weight.shape[1];
+    if (seen.insert(weight.input).second) shared_inputs += weight.shape[1];
   }
 }
 
 int64_t PlanSizes::saved_of_layer() const {
   // Norms save their input in float32 and a scale; attention its queries, keys, values, result and
   // one number per head; the MLP its gate before and after the activation and the other factor.
-  const BlockSpec& block = model.block;
-  const int64_t num_norms = (block.norm_before ? 2 : 0) + (block.norm_after ? 2 : 0);
+  const LayerSpec& layer = model.layer(0);  // all have the same parts
+  const int64_t num_norms = (layer.norm_before ? 2 : 0) + (layer.norm_after ? 2 : 0);
   int64_t bytes = num_norms * kFloat * (E + 1) + kFloat * model.num_heads;
   const int64_t product_size = narrow ? kHalf : kFloat;
   bytes += product_size * (2 * Q + 2 * K + 3 * I);
-  if (block.qk_norm != QkNorm::kNone) bytes += kFloat * (Q + K);
+  if (layer.attention.qk_norm != QkNorm::kNone) bytes += kFloat * (Q + K);
   if (is_full()) {
     // The normed values before the weight, then the products' inputs: autocast makes one for each.
     bytes += kFloat * num_norms * E;

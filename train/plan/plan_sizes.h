@@ -18,7 +18,7 @@ struct PlanSizes {
 
   bool is_full() const { return train.mode == TrainMode::kFull; }
   int64_t num_recomputed() const {
-    return std::clamp<int64_t>(train.num_recomputed, 0, model.num_layers);
+    return std::clamp<int64_t>(train.num_recomputed, 0, model.num_layers());
   }
   int64_t tokens() const { return train.batch_size * plan_case.row_tokens; }
   /// Bytes per token that autograd saves for a layer.

@@ -12,18 +12,19 @@ namespace predgen::train {
 
 int64_t layers_to_recompute(const ModelConfig& model, const TrainConfig& train,
                             const PlanCase& plan_case, int64_t limit) {
-  if (!train.base.is_resident()) return model.num_layers;
+  if (!train.base.is_resident()) return model.num_layers();
   TrainConfig tried = train;
-  for (int64_t count = 0; count < model.num_layers; ++count) {
+  for (int64_t count = 0; count < model.num_layers(); ++count) {
     tried.num_recomputed = count;
     if (MemoryPlan(model, tried, plan_case).peak_bytes() <= limit) return count;
   }
-  return model.num_layers;
+  return model.num_layers();
 }
 
 int64_t choose_recomputed(const ModelConfig& model, const TrainConfig& train,
                           const PlanCase& plan_case, int64_t memory, Communicator& communicator) {
-  if (train.num_recomputed != kAutoLayers) return std::min(train.num_recomputed, model.num_layers);
+  if (train.num_recomputed != kAutoLayers)
+    return std::min(train.num_recomputed, model.num_layers());
   const int64_t own = layers_to_recompute(model, train, plan_case, usable(memory));
   const at::Tensor all = at::empty({communicator.world_size()}, at::kLong);
   communicator.all_gather(at::tensor({own}, at::kLong), all);
@@ -34,7 +35,7 @@ int64_t choose_recomputed(const ModelConfig& model, const TrainConfig& train,
                    to_gib(memory));
     } else {
       spdlog::info("recompute: auto runs {} of {} layers twice, to fit into the {} that are free",
-                   most, model.num_layers, to_gib(memory));
+                   most, model.num_layers(), to_gib(memory));
     }
   }
   return most;

@@ -51,12 +51,12 @@ TEST_F(GgufCheckpointTest, ReadsAConfiguration) {
   EXPECT_EQ(config.num_kv_heads, 2);
   EXPECT_EQ(config.head_dim, 4);
   EXPECT_EQ(config.rms_norm_eps, 1e-5);  // not the float32 that is stored
-  EXPECT_EQ(config.block.rope.theta, 10000.0);
+  EXPECT_EQ(config.ropes.front().theta, 10000.0);
   EXPECT_TRUE(config.tie_word_embeddings);
   const ModelConfig mistral =
       open(small_llama().add("llama.attention.sliding_window", 16u)).read_config();
   EXPECT_EQ(mistral.architecture, "MistralForCausalLM");
-  EXPECT_EQ(mistral.block.window(0), 16);
+  EXPECT_EQ(mistral.layer(0).attention.window, 16);
 }
 
 TEST_F(GgufCheckpointTest, RefusesWhatWouldChangeTheResult) {
@@ -95,7 +95,7 @@ TEST_F(GgufCheckpointTest, ScalesPositionsAsLlamaCpp) {
   const auto rope = [&](auto... added) {
     GgufWriter writer = small_llama();
     (writer.add(std::string("llama.rope.") + added.first, added.second), ...);
-    return open(writer).read_config().block.rope;
+    return open(writer).read_config().ropes.front();
   };
   const auto factor = std::pair("scaling.factor", 8.0f), older = std::pair("scale_linear", 4.0f);
   EXPECT_EQ(rope(factor).kind, RopeKind::kLinear);

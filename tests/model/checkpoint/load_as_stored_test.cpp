@@ -148,9 +148,9 @@ TEST_P(StoredModel, CanBeQuantisedFurther) {
 TEST_P(StoredModel, ATokenThatIsNone) {
   const auto stored = load();
   KvPool pool(stored->kv_layout());
-  const auto cache = pool.make_cache(8);
+  const auto cache = pool.make_state(8);
   const TokenId beyond = 61;
-  EXPECT_THROW(stored->forward({.cache = cache.get(), .tokens = TokenSpan(&beyond, 1)}), Error);
+  EXPECT_THROW(stored->forward({.state = cache.get(), .tokens = TokenSpan(&beyond, 1)}), Error);
 }
 
 TEST(LoadAsStored, IsRefusedWhereThereIsNothingOfTheKind) {

@@ -7,7 +7,7 @@
 #include "model/checkpoint/load_model.h"
 #include "model/checkpoint/save_model.h"
 #include "model/weights/sharded_weights.h"
-#include "tests/fakes/block_specs.h"
+#include "tests/fakes/layer_specs.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/temporary_folder.h"
 
@@ -17,26 +17,24 @@ namespace {
 ModelConfig olmo_config() {
   ModelConfig config = small_config();
   config.architecture = "Olmo2ForCausalLM";
-  config.tie_word_embeddings = config.block.qkv_bias = false;
-  config.block.norm_before = false;
-  config.block.norm_after = config.block.norm_scales_wide = true;
-  config.block.qk_norm = QkNorm::kWidth;
+  config.tie_word_embeddings = false;
+  make_kind(config, Kind::kNormAfter);
   return config;
 }
 
 ModelConfig mistral_config() {
   ModelConfig config = small_config();
   config.architecture = "MistralForCausalLM";
-  config.tie_word_embeddings = config.block.qkv_bias = false;
-  config.block.windows = {7, 7};
+  config.tie_word_embeddings = false;
+  config.layers.assign(2, {.attention = {.window = 7}});
   return config;
 }
 
 ModelConfig gemma_config() {
   ModelConfig config = small_config();
   config.architecture = "Gemma3ForCausalLM";
-  config.block = gemma_block(config.hidden_size);
-  config.block.logit_softcap = 20.0;
+  make_gemma(config);
+  config.logit_softcap = 20.0;
   return config;
 }
 

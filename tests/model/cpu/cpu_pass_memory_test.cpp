@@ -22,12 +22,12 @@ TEST(CpuPassMemory, ADecodingStepAsksForNone) {
   for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
     const auto model = Transformer::initialize(small_config(), 1, type);
     KvPool pool(model->kv_layout());
-    const auto cache = pool.make_cache(128);
+    const auto cache = pool.make_state(128);
     const TokenIds token{1};
     const auto bytes_of = [&](int steps) {
       const int64_t before = allocated();
       for (int i = 0; i < steps; ++i) {
-        model->forward({.cache = cache.get(), .tokens = token, .num_logits = 1});
+        model->forward({.state = cache.get(), .tokens = token, .num_logits = 1});
       }
       return allocated() - before;
     };

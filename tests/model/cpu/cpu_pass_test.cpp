@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "model/weights/lora.h"
-#include "tests/fakes/block_specs.h"
+#include "tests/fakes/layer_specs.h"
 #include "tests/fakes/logits_in_passes.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/tensors.h"
@@ -21,11 +21,11 @@ ModelConfig pass_config(Kind kind) {
   ModelConfig config = small_config();
   config.hidden_size = 96;
   config.intermediate_size = 160;
-  config.block = block_of(kind, config.hidden_size);
-  config.block.windows = {0, 19};
-  config.block.o_bias = config.block.mlp_bias = true;
-  if (kind == Kind::kGemma) config.block.logit_softcap = 3.0;
-  config.block.rope.attention_factor = 1.1;
+  make_kind(config, kind);
+  set_windows(config, {0, 19});
+  for (LayerSpec& layer : config.layers) layer.attention.o_bias = layer.feed_forward.bias = true;
+  if (kind == Kind::kGemma) config.logit_softcap = 3.0;
+  config.ropes.front().attention_factor = 1.1;
   config.tie_word_embeddings = false;
   config.initializer_range = 0.1;
   return config;
@@ -117,11 +117,11 @@ TEST_P(CpuPassOf, AnyNumberOfThreadsGivesTheSameBits) {
   at::set_num_threads(before);
 }
 
-/// What a block may do beyond Llama's, one by one: computed, or refused by its name.
+/// What a model's parts may do beyond Llama's, one by one: computed, or refused by its name.
 TEST(CpuPass, ComputesEverySwitchOrLeavesItToLibTorch) {
-  const at::Tensor plain = run(*make_with(BlockSpec{}), false);
-  for (const auto& [name, block] : one_switch_each()) {
-    const auto model = make_with(block);
+  const at::Tensor plain = run(*make_with(llama_config()), false);
+  for (const auto& [name, config] : one_switch_each()) {
+    const auto model = make_with(config);
     const at::Tensor exact = run(*model, false);
     if (name != "norm_scales_wide") {  // rounds elsewhere
       EXPECT_GT(relative(exact, plain), 1e-4) << name << " does nothing";
@@ -145,9 +145,9 @@ TEST(CpuPass, SeesWeightsChange) {
 TEST(CpuPass, LogitsThatSomeoneKeepsStayAndOthersMemoryIsUsedAgain) {
   const auto model = Transformer::initialize(pass_config(Kind::kNormBefore), 1, at::kFloat);
   KvPool pool(model->kv_layout());
-  const auto cache = pool.make_cache(8);
+  const auto cache = pool.make_state(8);
   const auto pass = [&](TokenId token) {
-    return model->forward({.cache = cache.get(), .tokens = TokenSpan(&token, 1), .num_logits = 1});
+    return model->forward({.state = cache.get(), .tokens = TokenSpan(&token, 1), .num_logits = 1});
   };
   const at::Tensor kept = pass(1), kept_bits = kept.clone();
   const at::Tensor view = pass(2).select(0, 0), view_bits = view.clone();
@@ -160,9 +160,9 @@ TEST(CpuPass, LogitsThatSomeoneKeepsStayAndOthersMemoryIsUsedAgain) {
 TEST(CpuPass, ATokenThatIsNone) {
   const auto model = small_model();
   KvPool pool(model->kv_layout());
-  const auto cache = pool.make_cache(8);
+  const auto cache = pool.make_state(8);
   const TokenId beyond = 61;
-  EXPECT_THROW(model->forward({.cache = cache.get(), .tokens = TokenSpan(&beyond, 1)}), Error);
+  EXPECT_THROW(model->forward({.state = cache.get(), .tokens = TokenSpan(&beyond, 1)}), Error);
   EXPECT_EQ(cache->length(), 0);
 }
 

@@ -31,15 +31,15 @@ class GpuPassKinds : public testing::Test {
   /// Logits of decoding, drafts and prompts as a conversation mixes them.
   at::Tensor converse() const {
     KvPool pool(model_->kv_layout());
-    const auto cache = pool.make_cache(kCapacity);
+    const auto cache = pool.make_state(kCapacity);
     std::vector<at::Tensor> logits;
     uint64_t seed = 0;
     for (const int64_t width : {11, 1, 6, 8, 1, 40, 3, 1, 2}) {
       const TokenIds tokens = kernel_tokens(width, ++seed);
       for (const int64_t num_logits : {int64_t{1}, width}) {
         logits.push_back(
-            model_->forward({.cache = cache.get(), .tokens = tokens, .num_logits = num_logits}));
-        if (num_logits == 1) cache->truncate(cache->length() - width);
+            model_->forward({.state = cache.get(), .tokens = tokens, .num_logits = num_logits}));
+        if (num_logits == 1) cache->return_to(cache->length() - width);
       }
     }
     return at::cat(logits);
@@ -52,10 +52,10 @@ class GpuPassKinds : public testing::Test {
 
 TEST_F(GpuPassKinds, DoNotDependOnTheContext) {
   KvPool pool(model_->kv_layout());
-  const auto cache = pool.make_cache(kCapacity);
+  const auto cache = pool.make_state(kCapacity);
   for (const int64_t width : {1, 64, 3, 64, 4, 64, 1, 2}) {
     const TokenIds tokens = kernel_tokens(width);
-    model_->forward({.cache = cache.get(), .tokens = tokens});
+    model_->forward({.state = cache.get(), .tokens = tokens});
   }
   EXPECT_EQ(num_captures_, 4);  // 1, 2, 3 and 4, 64
 }
@@ -63,12 +63,12 @@ TEST_F(GpuPassKinds, DoNotDependOnTheContext) {
 /// They come in every length: a graph of each would be one for a single use.
 TEST_F(GpuPassKinds, LongPassesOfSeveralSequencesAreNoGraphs) {
   KvPool pool(model_->kv_layout());
-  const auto first = pool.make_cache(kCapacity), second = pool.make_cache(kCapacity);
+  const auto first = pool.make_state(kCapacity), second = pool.make_state(kCapacity);
   const TokenIds tokens = kernel_tokens(70);
   const int64_t before = num_emulated_launches();
   EXPECT_EQ(model_
-                ->forward(std::vector<SequenceStep>{{.cache = first.get(), .tokens = tokens},
-                                                    {.cache = second.get(), .tokens = tokens}})
+                ->forward(std::vector<SequenceStep>{{.state = first.get(), .tokens = tokens},
+                                                    {.state = second.get(), .tokens = tokens}})
                 .size(0),
             2);
   EXPECT_GT(num_emulated_launches(), before);
@@ -106,16 +106,16 @@ class GpuPassBits : public testing::Test {
     model_->set_gpu_kernels(&emulated_kernels(ThreadOrder::kAscending));
     pool_.emplace(model_->kv_layout());
   }
-  at::Tensor run(KvCache& cache, TokenSpan tokens, const at::Tensor& tree_TT = {}) const {
+  at::Tensor run(SequenceState& cache, TokenSpan tokens, const at::Tensor& tree_TT = {}) const {
     const int64_t before = num_emulated_launches();
-    const at::Tensor logits = model_->forward({.cache = &cache,
+    const at::Tensor logits = model_->forward({.state = &cache,
                                                .tokens = tokens,
                                                .num_logits = static_cast<int64_t>(tokens.size()),
                                                .tree_TT = tree_TT});
     EXPECT_GT(num_emulated_launches(), before);
     return logits;
   }
-  at::Tensor one_by_one(KvCache& cache, TokenSpan tokens) const {
+  at::Tensor one_by_one(SequenceState& cache, TokenSpan tokens) const {
     std::vector<at::Tensor> logits;
     for (const TokenId& token : tokens) logits.push_back(run(cache, TokenSpan(&token, 1)));
     return at::cat(logits);
@@ -127,10 +127,10 @@ class GpuPassBits : public testing::Test {
 
 TEST_F(GpuPassBits, PassesOfAnyWidthAndSeveralSequences) {
   const TokenIds tokens = kernel_tokens(150);
-  const auto alone = pool_->make_cache(kCapacity);
+  const auto alone = pool_->make_state(kCapacity);
   const at::Tensor plain = one_by_one(*alone, tokens);
   for (const int64_t width : {5, 37, 150}) {  // the last one in parts
-    const auto cache = pool_->make_cache(kCapacity);
+    const auto cache = pool_->make_state(kCapacity);
     for (int64_t begin = 0; begin < 150; begin += width) {
       const int64_t count = std::min<int64_t>(width, 150 - begin);
       const TokenSpan part =
@@ -140,13 +140,13 @@ TEST_F(GpuPassBits, PassesOfAnyWidthAndSeveralSequences) {
     EXPECT_EQ(cache->length(), 150);
   }
   for (const int64_t width : {9, 77}) {  // a graph's pass, and a longer one
-    const auto first = pool_->make_cache(kCapacity), second = pool_->make_cache(kCapacity);
+    const auto first = pool_->make_state(kCapacity), second = pool_->make_state(kCapacity);
     run(*first, TokenSpan(tokens).first(70));
     const std::vector<SequenceStep> steps{
-        {.cache = first.get(),
+        {.state = first.get(),
          .tokens = TokenSpan(tokens).subspan(70, static_cast<size_t>(width)),
          .num_logits = width},
-        {.cache = second.get(), .tokens = TokenSpan(tokens).first(80), .num_logits = 80}};
+        {.state = second.get(), .tokens = TokenSpan(tokens).first(80), .num_logits = 80}};
     const at::Tensor both = model_->forward(steps);
     EXPECT_TRUE(both.narrow(0, 0, width).equal(plain.narrow(0, 70, width)));
     EXPECT_TRUE(both.narrow(0, width, 80).equal(plain.narrow(0, 0, 80)));
@@ -157,10 +157,10 @@ TEST_F(GpuPassBits, PassesOfAnyWidthAndSeveralSequences) {
 TEST_F(GpuPassBits, WithoutMemoryForALongPass) {
   const TokenIds tokens = kernel_tokens(90);
   const auto both = [&] {
-    const auto first = pool_->make_cache(kCapacity), second = pool_->make_cache(kCapacity);
+    const auto first = pool_->make_state(kCapacity), second = pool_->make_state(kCapacity);
     return model_->forward(std::vector<SequenceStep>{
-        {.cache = first.get(), .tokens = tokens, .num_logits = 90},
-        {.cache = second.get(), .tokens = TokenSpan(tokens).first(50), .num_logits = 50}});
+        {.state = first.get(), .tokens = tokens, .num_logits = 90},
+        {.state = second.get(), .tokens = TokenSpan(tokens).first(50), .num_logits = 50}});
   };
   const at::Tensor expected = both();
   GpuKernels small = emulated_kernels(ThreadOrder::kAscending);
@@ -186,7 +186,7 @@ TEST_F(GpuPassBits, BranchesOfATree) {
   for (int64_t i = 0; i < kNodes; ++i) {
     for (int64_t j = 0; j <= i; ++j) sees[i][j] = j == 0 || j % 2 == i % 2;
   }
-  const auto cache = pool_->make_cache(kCapacity);
+  const auto cache = pool_->make_state(kCapacity);
   run(*cache, prompt);
   const auto before = cache->fork();
   const at::Tensor logits = run(*cache, nodes, tree_TT);
@@ -203,10 +203,10 @@ TEST_F(GpuPassBits, BranchesOfATree) {
 /// What fails half-way leaves the cache as it was.
 TEST_F(GpuPassBits, PartsThatFailLeaveNothing) {
   KvPool small(model_->kv_layout(), 192);
-  const auto cache = small.make_cache(kCapacity);
+  const auto cache = small.make_state(kCapacity);
   const TokenIds few = kernel_tokens(9), many = kernel_tokens(300);
   run(*cache, few);
-  EXPECT_ANY_THROW(model_->forward({.cache = cache.get(), .tokens = many}));
+  EXPECT_ANY_THROW(model_->forward({.state = cache.get(), .tokens = many}));
   EXPECT_EQ(cache->length(), 9);
 }
 

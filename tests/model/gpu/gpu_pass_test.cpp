@@ -29,12 +29,12 @@ void choose(Transformer& model, By by) {
 at::Tensor run(Transformer& model, By by, std::span<const int64_t> widths) {
   choose(model, by);
   KvPool pool(model.kv_layout());
-  const auto cache = pool.make_cache(200);
+  const auto cache = pool.make_state(200);
   std::vector<at::Tensor> logits;
   uint64_t seed = 0;
   for (const int64_t width : widths) {
     const TokenIds tokens = kernel_tokens(width, ++seed);
-    logits.push_back(model.forward({.cache = cache.get(), .tokens = tokens, .num_logits = width}));
+    logits.push_back(model.forward({.state = cache.get(), .tokens = tokens, .num_logits = width}));
   }
   return at::cat(logits);
 }
@@ -125,11 +125,11 @@ TEST_P(GpuPassOf, AdaptersAndQuantisedWeights) {
 at::Tensor tree_logits(Transformer& model, By by, TokenSpan prompt, const at::Tensor& tree_TT) {
   choose(model, by);
   KvPool pool(model.kv_layout());
-  const auto cache = pool.make_cache(200);
-  model.forward({.cache = cache.get(), .tokens = prompt});
+  const auto cache = pool.make_state(200);
+  model.forward({.state = cache.get(), .tokens = prompt});
   const TokenIds draft = kernel_tokens(tree_TT.size(0), 2);
   return model.forward(
-      {.cache = cache.get(), .tokens = draft, .num_logits = tree_TT.size(0), .tree_TT = tree_TT});
+      {.state = cache.get(), .tokens = draft, .num_logits = tree_TT.size(0), .tree_TT = tree_TT});
 }
 
 /// Half of them a block with keys of its own, and more than one word of a tree.
@@ -182,17 +182,17 @@ TEST_P(GpuPassOf, SequencesShareAPass) {
   const auto logits = [&](By by) {
     choose(*model, by);
     KvPool pool(model->kv_layout());
-    std::vector<std::unique_ptr<KvCache>> caches;
+    std::vector<std::unique_ptr<SequenceState>> caches;
     std::vector<TokenIds> news;
     for (const int64_t past : {40, 3, 70}) {
-      caches.push_back(pool.make_cache(200));
+      caches.push_back(pool.make_state(200));
       const TokenIds prompt = kernel_tokens(past, static_cast<uint64_t>(past));
-      model->forward({.cache = caches.back().get(), .tokens = prompt, .num_logits = 0});
+      model->forward({.state = caches.back().get(), .tokens = prompt, .num_logits = 0});
       news.push_back(kernel_tokens(1 + past % 4, static_cast<uint64_t>(past) + 9));
     }
     std::vector<SequenceStep> steps;
     for (size_t i = 0; i < caches.size(); ++i) {
-      steps.push_back({.cache = caches[i].get(), .tokens = news[i], .num_logits = 1});
+      steps.push_back({.state = caches[i].get(), .tokens = news[i], .num_logits = 1});
     }
     steps[1].num_logits = 3;
     return model->forward(steps);
@@ -210,19 +210,19 @@ TEST_P(GpuPassOf, ManySequencesShareALongPass) {
   const auto logits = [&](By by, size_t num_sequences) {
     choose(*model, by);
     KvPool pool(model->kv_layout());
-    std::vector<std::unique_ptr<KvCache>> caches;
+    std::vector<std::unique_ptr<SequenceState>> caches;
     std::vector<TokenIds> news;
     std::vector<SequenceStep> steps;
     for (size_t i = 0; i < num_sequences; ++i) {
-      caches.push_back(pool.make_cache(200));
+      caches.push_back(pool.make_state(200));
       news.push_back(kernel_tokens(widths[i], i + 9));
       const TokenIds prompt = kernel_tokens(pasts[i], i);
       if (pasts[i] == 0) continue;
-      model->forward({.cache = caches.back().get(), .tokens = prompt, .num_logits = 0});
+      model->forward({.state = caches.back().get(), .tokens = prompt, .num_logits = 0});
     }
     for (size_t i = 0; i < num_sequences; ++i) {
       const int64_t num_logits = i == 2 ? 0 : i == 4 ? 5 : widths[i];
-      steps.push_back({.cache = caches[i].get(), .tokens = news[i], .num_logits = num_logits});
+      steps.push_back({.state = caches[i].get(), .tokens = news[i], .num_logits = num_logits});
     }
     const int64_t before = num_emulated_launches();
     const at::Tensor found = model->forward(steps);
@@ -231,7 +231,7 @@ TEST_P(GpuPassOf, ManySequencesShareALongPass) {
     std::vector<at::Tensor> all{found};
     for (size_t i = 0; i < num_sequences; ++i) {
       const TokenIds next = kernel_tokens(1, i);
-      all.push_back(model->forward({.cache = caches[i].get(), .tokens = next}));
+      all.push_back(model->forward({.state = caches[i].get(), .tokens = next}));
     }
     return at::cat(all);
   };
@@ -246,15 +246,15 @@ TEST_P(GpuPassOf, LogitsOfAPassStayWhenAnotherOneRuns) {
   const auto model = make(at::kFloat);
   choose(*model, By::kKernels);
   KvPool pool(model->kv_layout());
-  const auto cache = pool.make_cache(8);
+  const auto cache = pool.make_state(8);
   const TokenIds one{1}, two{2};
   at::Tensor first;
   {
     const c10::InferenceMode inference;  // and then outside of it
-    first = model->forward({.cache = cache.get(), .tokens = one});
+    first = model->forward({.state = cache.get(), .tokens = one});
   }
   const at::Tensor kept = first.clone();
-  model->forward({.cache = cache.get(), .tokens = two});
+  model->forward({.state = cache.get(), .tokens = two});
   EXPECT_TRUE(first.equal(kept));
 }
 
@@ -265,10 +265,10 @@ TEST(GpuPass, WhatItDoesNotTake) {
     const auto model = Transformer::initialize(config, 1, at::kFloat);
     choose(*model, By::kKernels);
     KvPool pool(model->kv_layout());
-    const auto cache = pool.make_cache(400), other = pool.make_cache(400);
+    const auto cache = pool.make_state(400), other = pool.make_state(400);
     const TokenIds tokens = kernel_tokens(num_tokens), more = kernel_tokens(others);
-    std::vector<SequenceStep> steps{{.cache = cache.get(), .tokens = tokens, .tree_TT = tree_TT}};
-    if (others > 0) steps.push_back({.cache = other.get(), .tokens = more, .num_logits = 0});
+    std::vector<SequenceStep> steps{{.state = cache.get(), .tokens = tokens, .tree_TT = tree_TT}};
+    if (others > 0) steps.push_back({.state = other.get(), .tokens = more, .num_logits = 0});
     const int64_t before = num_emulated_launches();
     EXPECT_EQ(model->forward(steps).size(0), 1);
     EXPECT_EQ(cache->length(), num_tokens);
@@ -294,8 +294,8 @@ TEST(GpuPass, WhatItDoesNotTake) {
 /// What a block may do beyond Llama's, one by one: computed, or refused by its name.
 TEST(GpuPass, ComputesEverySwitchOrLeavesItToLibTorch) {
   constexpr int64_t widths[] = {20, 1};
-  for (const auto& [name, block] : one_switch_each()) {
-    const auto model = make_with(block);
+  for (const auto& [name, config] : one_switch_each()) {
+    const auto model = make_with(config);
     const at::Tensor exact = run(*model, By::kOperators, widths);
     const int64_t before = num_emulated_launches();
     EXPECT_LT(relative(run(*model, By::kKernels, widths), exact), 1e-5) << name;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/random.h"
-#include "tests/fakes/block_specs.h"
+#include "tests/fakes/layer_specs.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/tensors.h"
 
@@ -17,11 +17,13 @@ inline ModelConfig config_of(Kind kind) {
   config.num_heads = 6;
   config.num_kv_heads = 2;
   config.head_dim = 24;
-  config.block = block_of(kind, config.hidden_size);
-  config.block.windows = {0, 19};
-  config.block.qkv_bias = config.block.o_bias = true;
-  config.block.mlp_bias = kind == Kind::kNormAfter;
-  config.block.rope.attention_factor = 1.1;
+  make_kind(config, kind);
+  set_windows(config, {0, 19});
+  for (LayerSpec& layer : config.layers) {
+    layer.attention.qkv_bias = layer.attention.o_bias = true;
+    layer.feed_forward.bias = kind == Kind::kNormAfter;
+  }
+  config.ropes.front().attention_factor = 1.1;
   config.tie_word_embeddings = false;
   config.initializer_range = 0.1;
   config.max_positions = 200;

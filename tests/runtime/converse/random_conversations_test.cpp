@@ -6,6 +6,7 @@
 
 #include "core/stop.h"
 #include "tests/fakes/baton_clock.h"
+#include "tests/fakes/gated_recurrence.h"
 #include "tests/fakes/queued_threads.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/stage.h"
@@ -46,16 +47,18 @@ struct Variant {
   const char* name;
   at::ScalarType type;
   int64_t pool_positions;
+  bool keeps_state = false;  // in a layer
   bool is_constrained = false;
 };
 
 class RandomConversations : public testing::TestWithParam<Variant> {
  protected:
   RandomConversations() {
-    ModelConfig config = small_config();
+    ModelConfig config = GetParam().keeps_state ? hybrid_config() : small_config();
     config.vocab_size = tokenizer.vocab_size();
     config.max_positions = 512;
     model = Transformer::initialize(config, 5, GetParam().type);
+    model->set_width_invariant(GetParam().keeps_state);  // it runs in LibTorch's operators
     if (!GetParam().is_constrained) return;
     constraint = std::make_shared<LanguageConstraint>(sentences(tokenizer));
   }
@@ -188,10 +191,12 @@ TEST_P(RandomConversations, SaysWhatEachSessionSaysAlone) {
 INSTANTIATE_TEST_SUITE_P(All, RandomConversations,
                          testing::Values(Variant{"fp32", at::kFloat, 100000},
                                          Variant{"fp32Parked", at::kFloat, 1100},
+                                         Variant{"states", at::kFloat, 100000, true},
+                                         Variant{"statesParked", at::kFloat, 1100, true},
                                          Variant{"bf16", at::kBFloat16, 100000},
                                          Variant{"bf16Parked", at::kBFloat16, 1100},
-                                         Variant{"fp32Within", at::kFloat, 100000, true},
-                                         Variant{"bf16ParkedWithin", at::kBFloat16, 1100, true}),
+                                         Variant{"fp32Within", at::kFloat, 100000, false, true},
+                                         Variant{"bf16ParkedWithin", at::kBFloat16, 1100, false, true}),
                          [](const auto& variant) { return variant.param.name; });
 
 }  // namespace

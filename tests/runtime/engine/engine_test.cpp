@@ -25,9 +25,9 @@ TokenIds random_ids(uint64_t seed, size_t count) {
 at::Tensor in_one_pass(TokenIds tokens, TokenSpan draft) {
   const FakeLanguageModel model({});
   KvPool pool(model.kv_layout());
-  const auto cache = pool.make_cache(4096);
+  const auto cache = pool.make_state(4096);
   tokens.insert(tokens.end(), draft.begin(), draft.end());
-  return model.forward({.cache = cache.get(),
+  return model.forward({.state = cache.get(),
                         .tokens = tokens,
                         .num_logits = static_cast<int64_t>(draft.size()) + 1});
 }

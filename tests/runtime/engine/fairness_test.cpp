@@ -47,10 +47,10 @@ class WatchingModel : public LanguageModel {
       const at::Tensor none = at::zeros({1, 1, count, 1}, at::kByte);
       for (int64_t i = 0; i < count; ++i) {
         pass.seconds[step.tokens.back()] +=
-            1.0 / kTokens + reading_ * static_cast<double>(step.cache->length() + i);
+            1.0 / kTokens + reading_ * static_cast<double>(step.state->length() + i);
       }
-      step.cache->append(0, none, none);
-      step.cache->commit(count);
+      step.state->append(0, none, none);
+      step.state->commit(count);
       num_logits += step.num_logits;
     }
     return at::zeros({num_logits, 1});

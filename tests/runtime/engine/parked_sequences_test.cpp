@@ -9,6 +9,7 @@
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fragile_model.h"
+#include "tests/fakes/gated_recurrence.h"
 #include "tests/fakes/queued_threads.h"
 #include "tests/fakes/small_models.h"
 
@@ -27,8 +28,12 @@ TokenIds tokens_of(int64_t number, int64_t count) {
 }
 
 /// Some rounds of five conversations of which the pool has room for two.
-TEST(ParkedSequences, GiveTheSameBits) {
-  const auto model = small_model();
+class ParkedSequencesOf : public testing::TestWithParam<ModelConfig> {};
+INSTANTIATE_TEST_SUITE_P(, ParkedSequencesOf, testing::Values(small_config(), hybrid_config()),
+                         [](const auto& test) { return test.index == 0 ? "Rows" : "States"; });
+
+TEST_P(ParkedSequencesOf, GiveTheSameBits) {
+  const auto model = Transformer::initialize(GetParam(), 1, at::kFloat);
   const auto logits = [&](int64_t pool_positions) {
     Engine engine = borrowing_engine(*model, {.pool_positions = pool_positions});
     std::vector<Sequence> sequences;
@@ -52,7 +57,7 @@ TEST(ParkedSequences, GiveTheSameBits) {
     EXPECT_EQ(engine.pool().num_parked(), 0) << before;
     return at::cat(found);
   };
-  EXPECT_TRUE(at::equal(logits(200), logits(500)));
+  EXPECT_TRUE(at::equal(logits(200), logits(600)));
 }
 
 struct SharedPool {

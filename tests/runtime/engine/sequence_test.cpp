@@ -51,6 +51,68 @@ TEST(Sequence, ReplaceKeepsTheCommonBeginning) {
   EXPECT_EQ(ids_of(on.sequence.tokens()), TokenIds{4});
 }
 
+struct StateFixture {
+  FakeLanguageModel model{{.keeps_state = true}};
+  Engine engine = borrowing_engine(model);
+  Sequence sequence = sequence_of(engine, TokenIds{1, 2, 3, 4, 5}, 64);
+};
+
+TEST(Sequence, WhatAStateCannotReturnToIsPendingAgain) {
+  StateFixture on;
+  on.engine.run({.sequence = &on.sequence, .draft = TokenIds{6, 7, 8}});
+  on.sequence.append(TokenIds{6, 7, 9});  // two of the draft, and one of the model's own
+  EXPECT_EQ(ids_of(on.sequence.pending()), (TokenIds{6, 7, 9})) << "the state before the draft";
+  on.engine.run({.sequence = &on.sequence, .draft = TokenIds{10, 11}});
+  on.sequence.append(TokenIds{10, 11, 12});  // all of it
+  EXPECT_EQ(ids_of(on.sequence.pending()), TokenIds{12});
+  on.engine.run({.sequence = &on.sequence});
+  EXPECT_EQ(on.model.pass_sizes, (std::vector<int64_t>{8, 5, 1}));
+  EXPECT_EQ(on.sequence.num_kept_by(TokenIds{1, 2, 3, 4, 5, 30}), 5);
+  EXPECT_EQ(on.sequence.num_kept_by(TokenIds{1, 2, 3, 4, 5}), 4) << "the last one runs again";
+  EXPECT_EQ(on.sequence.num_kept_by(TokenIds{1, 2, 3, 30}), 0) << "no snapshot there";
+  EXPECT_EQ(on.sequence.replace(TokenIds{1, 2, 3, 4, 5, 30}), 5);
+  EXPECT_EQ(ids_of(on.sequence.pending()), TokenIds{30});
+  on.engine.run({.sequence = &on.sequence});
+}
+
+/// A prompt that grows before its end: what has settled by then is not run a third time.
+TEST(Sequence, AStateReturnsToWhereATextBeganToDiffer) {
+  StateFixture on;
+  const auto run = [&](const TokenIds& tokens) {
+    const int64_t cached = on.sequence.replace(tokens);
+    on.engine.run({.sequence = &on.sequence});
+    return cached;
+  };
+  EXPECT_EQ(run({1, 2, 3, 28, 29, 30}), 0);
+  EXPECT_EQ(run({1, 2, 3, 4, 5, 28, 29, 30}), 3);
+  EXPECT_EQ(run({1, 2, 3, 4, 5, 6, 7, 28, 29, 30}), 3) << "only now 5 are settled";
+  EXPECT_EQ(run({1, 2, 3, 4, 5, 6, 7, 8, 28, 29, 30}), 5);
+  EXPECT_EQ(run({1, 2, 9, 28, 29, 30}), 0);
+}
+
+TEST(Sequence, APathOfATreeIsPendingAgain) {
+  StateFixture on;
+  const at::Tensor tree_GG = at::tensor({1, 0, 0, 1}, at::kLong).view({2, 2}).to(at::kBool);
+  on.engine.run({.sequence = &on.sequence, .draft = TokenIds{6, 7}, .tree_GG = tree_GG});
+  on.sequence.keep_path(std::vector<int64_t>{1});
+  on.sequence.append(TokenIds{7, 8});
+  EXPECT_EQ(ids_of(on.sequence.pending()), (TokenIds{7, 8}));
+  on.engine.run({.sequence = &on.sequence});
+  EXPECT_EQ(on.sequence.num_cached(), 7);
+}
+
+/// The comparisons elsewhere would see a state of other tokens.
+TEST(Sequence, AWrongStateIsNoticed) {
+  const FakeLanguageModel model({.keeps_state = true});
+  KvPool pool(model.kv_layout());
+  const auto state = pool.make_state(8);
+  const TokenIds tokens{1, 2};
+  model.forward({.state = state.get(), .tokens = tokens});
+  state->append(0, at::full({1, 1, 1, 1}, 3, at::kLong), at::full({1, 1, 1, 1}, 2, at::kLong));
+  state->commit(1, {{1, {{at::scalar_tensor(5, at::kLong)}}}});
+  EXPECT_THROW(model.forward({.state = state.get(), .tokens = tokens}), Error);
+}
+
 TEST(Sequence, AForkIsWithoutTheDraft) {
   Fixture on, plain;
   on.engine.run({.sequence = &on.sequence, .draft = TokenIds{6, 7, 8}});

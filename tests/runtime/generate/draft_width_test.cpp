@@ -91,6 +91,16 @@ TEST(DraftWidth, CountsWhatMasksCost) {
   EXPECT_EQ(best(0.06, 0.1), 0);
 }
 
+TEST(DraftWidth, CountsWhatRunsAgain) {
+  const auto best = [](bool reruns) {
+    return DraftWidth(
+               3, {.prices = pass_table({1, 1.6, 1.7, 1.8}), .first_rate = 0.5, .reruns = reruns})
+        .best();
+  };
+  EXPECT_EQ(best(false), 3);  // 1.875 tokens for 1.8
+  EXPECT_EQ(best(true), 0);   // of the 0.875 right ones 0.5 again, for 0.6 each
+}
+
 TEST(DraftWidth, RefusesNothing) {
   expect_user_error([] { DraftWidth(0); }, {"draft width", "0"});
   expect_user_error([] { DraftWidth(2, {.num_masks = 1}); }, {"draft width", "2", "at least 3"});

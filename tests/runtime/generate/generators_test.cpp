@@ -35,7 +35,11 @@ Outcome run(Generator& generator, Engine& engine, const TokenIds& prompt,
   run.tokens.assign(sequence.tokens().begin() + static_cast<int64_t>(prompt.size()),
                     sequence.tokens().end());
   run.cached = sequence.num_cached();
-  EXPECT_EQ(run.cached, sequence.size() - 1);
+  // A state may have to run again what it cannot return to.
+  EXPECT_LE(run.cached, sequence.size() - 1);
+  if (!engine.reruns_drafts()) {
+    EXPECT_EQ(run.cached, sequence.size() - 1);
+  }
   return run;
 }
 
@@ -62,15 +66,18 @@ using MakeGenerator = std::function<std::unique_ptr<Generator>(Engine& engine, u
 using GuessOfMasks = std::function<TokenId(TokenSpan, int64_t)>;
 
 /// Runs many prompts, limits and guesses with `make` and expects plain decoding's text, within
-/// `language` if there is one.
+/// `language` if there is one; of models that keep rows alone and of those that keep a state, too.
 void expect_plain_text_of(const MakeGenerator& make, const GuessOfMasks& guess_of_masks,
                           const std::shared_ptr<const TokenLanguage>& language) {
   int64_t passes = 0, plain_passes = 0, tokens = 0, stopped = 0, full = 0;
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
     TokenIds masks(guess_of_masks ? 1 + seed % 5 : 0);
     std::iota(masks.begin(), masks.end(), 31);
-    const FakeLanguageModel model(
-        {.memory = 1, .surprise = 3, .mask_tokens = masks, .guess = guess_of_masks});
+    const FakeLanguageModel model({.memory = 1,
+                                   .surprise = 3,
+                                   .mask_tokens = masks,
+                                   .keeps_state = seed >= 200,
+                                   .guess = guess_of_masks});
     Engine engine = borrowing_engine(model);
     AutoregressiveGenerator plain(engine);
     const std::unique_ptr<Generator> generator = make(engine, seed);

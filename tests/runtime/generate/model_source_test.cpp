@@ -215,10 +215,14 @@ TEST(DraftingGenerator, AWrongGuessTakesNoRoomFromTheModel) {
 }
 
 TEST(ModelSource, ChangesNoTextWhateverStopsItOrIsRevised) {
-  const FakeLanguageModel model({.surprise = 3}), smaller({.vocab_size = 29, .surprise = 0});
-  for (uint64_t seed = 0; seed < 60; ++seed) {
+  const FakeLanguageModel rows({.surprise = 3}), smaller_rows({.vocab_size = 29, .surprise = 0});
+  const FakeLanguageModel states({.surprise = 3, .keeps_state = true}),
+      smaller_states({.vocab_size = 29, .surprise = 0, .keeps_state = true});
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    const FakeLanguageModel& model = seed < 60 ? rows : states;
     Random random(seed, "schedule");
-    Engine engine = borrowing_engine(model), draft = borrowing_engine(smaller);
+    Engine engine = borrowing_engine(model);
+    Engine draft = borrowing_engine(seed < 60 ? smaller_rows : smaller_states);
     const auto generator = make_generator({.name = seed % 2 ? "ar" : "jacobi",
                                            .block_size = 6,
                                            .sources = {"model"},

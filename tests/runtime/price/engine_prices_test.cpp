@@ -63,13 +63,13 @@ class ReadingModel : public LanguageModel {
   at::Tensor forward(std::span<const SequenceStep> steps) const override {
     const SequenceStep& step = steps.front();
     const auto count = static_cast<double>(step.tokens.size()),
-               cached = static_cast<double>(step.cache->length());
-    longest = std::max(longest, step.cache->length());
+               cached = static_cast<double>(step.state->length());
+    longest = std::max(longest, step.state->length());
     clock_.set(clock_.now().count() + 0.008 + 0.001 * count +
                cached * (reading_.first + reading_.further * (count - 1)));
     const at::Tensor none = at::zeros({1, 1, std::ssize(step.tokens), 1}, at::kByte);
-    for (int64_t layer = 0; layer < 2; ++layer) step.cache->append(layer, none, none);
-    step.cache->commit(std::ssize(step.tokens));
+    for (int64_t layer = 0; layer < 2; ++layer) step.state->append(layer, none, none);
+    step.state->commit(std::ssize(step.tokens));
     return at::zeros({step.num_logits, 1});
   }
   mutable int64_t longest = 0;  // cache

@@ -136,6 +136,39 @@ TEST(InputTimeSpeculator, OtherCandidatesAndSourcesAreLosslessToo) {
   }
 }
 
+/// A state cannot be taken back: what a rejection or a revision leaves runs again.
+TEST(InputTimeSpeculator, AStateIsLosslessWhateverIsTakenBack) {
+  FakeLanguageModel::Options masks = with_masks(4);
+  masks.keeps_state = true;
+  const FakeLanguageModel model({.surprise = 5, .keeps_state = true}), masked(masks),
+      unmasked({.next = next_of}), smaller({.surprise = 0, .keeps_state = true});
+  GreedyVerifier verifier;
+  for (const std::string& decoder : generator_names()) {
+    for (const SpeculationConfig& speculation :
+         {SpeculationConfig{},
+          SpeculationConfig{.num_candidates = 6, .tree_tokens = 40, .num_branches = 3},
+          in_parts()}) {
+      Engine engine = borrowing_engine(model), draft = borrowing_engine(smaller);
+      const auto generator = make_generator({.name = decoder,
+                                             .block_size = 6,
+                                             .sources = {"ngram", "model"},
+                                             .prices = with_draft_price(0.1),
+                                             .draft_model = &draft},
+                                            engine);
+      const Campaign campaign = run_campaign(engine, model, verifier, *generator, 100, speculation);
+      EXPECT_EQ(campaign.wrong, 0) << decoder;
+      EXPECT_GT(campaign.accepted, 100) << decoder;
+      EXPECT_GT(campaign.reused, 50) << decoder << ": snapshots are found again";
+    }
+  }
+  for (const SpeculationConfig& speculation :
+       {SpeculationConfig{}, SpeculationConfig{.num_candidates = 4, .num_branches = 2}}) {
+    Engine engine = borrowing_engine(masked);
+    const auto generator = make_generator({}, engine);
+    EXPECT_EQ(run_campaign(engine, unmasked, verifier, *generator, 100, speculation).wrong, 0);
+  }
+}
+
 // ---- planted faults: the campaign must notice each.
 
 class TooKindVerifier : public GreedyVerifier {
@@ -169,9 +202,9 @@ class FaultyModel : public LanguageModel {
   at::Tensor forward(std::span<const SequenceStep> steps) const override {
     SequenceStep changed = steps.front();
     TokenIds tokens = to_ids(changed.tokens);
-    const bool is_wide = changed.cache->length() > 4 && tokens.size() > 1;
+    const bool is_wide = changed.state->length() > 4 && tokens.size() > 1;
     if (fault_ == Fault::kCacheOffByOne && is_wide) {
-      changed.cache->truncate(changed.cache->length() - 1);
+      changed.state->return_to(changed.state->length() - 1);
     }
     if (fault_ == Fault::kStaleCache && is_wide) tokens[0] = 7;  // what an old prompt left there
     changed.tokens = tokens;

@@ -11,7 +11,8 @@ namespace predgen::serve {
 namespace {
 
 struct Shelf {
-  explicit Shelf(int64_t max_kept) : kept(engine, 64, max_kept) {}
+  explicit Shelf(int64_t max_kept, bool keeps_state = false)
+      : model({.keeps_state = keeps_state}), kept(engine, 64, max_kept) {}
 
   /// Runs these tokens, and keeps them; returns how many were cached already.
   int64_t run(const TokenIds& tokens, const std::string& client = "me") {
@@ -27,18 +28,28 @@ struct Shelf {
     return cached;
   }
 
-  FakeLanguageModel model{{}};
+  FakeLanguageModel model;
   Engine engine = borrowing_engine(model);
   KeptSequences kept;
 };
 
 TEST(KeptSequences, TheLongestCommonPrefixIsCached) {
-  Shelf shelf(8);
-  EXPECT_EQ(shelf.run({1, 2, 3}), 0);
-  EXPECT_EQ(shelf.run({1, 2, 4, 5, 6}), 2);
-  EXPECT_EQ(shelf.run({1, 2, 3, 9, 7}), 3);  // the first one and its answer, which is not cached
-  EXPECT_EQ(shelf.run({1, 2, 4, 5, 8}), 4);
-  EXPECT_EQ(shelf.run({7, 2, 3}), 0);
+  for (const bool keeps_state : {false, true}) {
+    Shelf shelf(8, keeps_state);
+    EXPECT_EQ(shelf.run({1, 2, 3}), 0);
+    EXPECT_EQ(shelf.run({1, 2, 4, 5, 6}), 2);
+    EXPECT_EQ(shelf.run({1, 2, 3, 9, 7}), 3);  // the first one and its answer, which is not cached
+    EXPECT_EQ(shelf.run({1, 2, 4, 5, 8}), 4);
+    EXPECT_EQ(shelf.run({7, 2, 3}), 0);
+  }
+}
+
+/// The longest prefix is of no use where the state cannot return into it.
+TEST(KeptSequences, AStateIsTakenFromWhereItCanReturn) {
+  Shelf shelf(8, /*keeps_state=*/true);
+  shelf.run({1, 2, 3, 4, 5, 6, 7});
+  shelf.run({1, 2, 3});
+  EXPECT_EQ(shelf.run({1, 2, 3, 4, 8}), 3);
 }
 
 TEST(KeptSequences, AConversationIsNotTakenFromAnother) {

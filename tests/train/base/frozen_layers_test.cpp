@@ -33,7 +33,7 @@ TEST(FrozenLayers, GivesTheModelItsWeightsLayerByLayer) {
         std::make_shared<FrozenLayers>(*model, BaseConfig{.offload = offload}, communicator);
     model->set_layer_store(layers);
     EXPECT_TRUE(output_of(*model).equal(expected));
-    EXPECT_EQ(layers->num_fetches(), model->config().num_layers);
+    EXPECT_EQ(layers->num_fetches(), model->config().num_layers());
     for (const Linear* linear : model->linears()) EXPECT_FALSE(linear->weight.defined());
   }
 }
@@ -83,7 +83,7 @@ at::Tensor gradient_of(Transformer& model) {
   for (const auto& [name, tensor] : named_adapter_weights(model))
     parameters.push_back({name, tensor});
   const AdamW optimizer(parameters, {});
-  model.set_num_recomputed(model.config().num_layers);
+  model.set_num_recomputed(model.config().num_layers());
   const ConsistencyObjective objective(
       {.ar_target = ArTarget::kBase, .context = NoisyContext::kNoisy, .stop_tokens = {39}});
   std::vector<PackedBatch> batches;
@@ -116,7 +116,7 @@ TEST(FrozenLayers, TrainLikeWholeOnesFetchedTwiceAStep) {
         std::make_shared<FrozenLayers>(*model, BaseConfig{.shard = true}, communicator);
     model->set_layer_store(layers);
     EXPECT_TRUE(gradient_of(*model).equal(expected));
-    EXPECT_EQ(layers->num_fetches(), 2 * model->config().num_layers);
+    EXPECT_EQ(layers->num_fetches(), 2 * model->config().num_layers());
   });
   EXPECT_THAT(errors, testing::Each(testing::IsEmpty()));
 }

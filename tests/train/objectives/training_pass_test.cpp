@@ -30,7 +30,7 @@ class Recomputed : public testing::TestWithParam<std::pair<TrainMode, Compute>> 
 
   static ModelConfig model_config() {
     ModelConfig config = tiny_config();
-    config.num_layers = 4;
+    config.layers.resize(4, config.layers.front());
     return config;
   }
 
@@ -92,7 +92,7 @@ at::Tensor some_tokens() { return at::tensor({3, 1, 4, 1, 5}, at::kLong).unsquee
 
 /// Forward through all layers.
 at::Tensor output_of(TrainingPass& pass, const Transformer& model) {
-  for (int64_t i = 0; i < model.config().num_layers; ++i) pass.run_layer(i);
+  for (int64_t i = 0; i < model.config().num_layers(); ++i) pass.run_layer(i);
   return pass.finish();
 }
 

@@ -40,7 +40,7 @@ ModelConfig wide_config() {
   config.vocab_size = 1000;
   config.hidden_size = 128;
   config.intermediate_size = 384;
-  config.num_layers = 4;
+  config.layers.resize(4, config.layers.front());
   config.num_heads = 8;
   config.num_kv_heads = 2;
   config.head_dim = 16;

@@ -9,10 +9,10 @@ inline ModelConfig qwen_7b() {
   config.vocab_size = 152064;
   config.hidden_size = 3584;
   config.intermediate_size = 18944;
-  config.num_layers = config.num_heads = 28;
+  config.num_heads = 28;
   config.num_kv_heads = 4;
   config.head_dim = 128;
-  config.block.qkv_bias = true;
+  config.layers.assign(28, {.attention = {.qkv_bias = true}});
   config.dtype = "bfloat16";
   return config;
 }

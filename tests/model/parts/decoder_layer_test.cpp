@@ -1,4 +1,4 @@
-#include "model/decoder_layer.h"
+#include "model/parts/decoder_layer.h"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/attention_masks.h"
+#include "tests/fakes/layer_specs.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/tensors.h"
 
@@ -19,7 +20,7 @@ at::Tensor half_normal(at::IntArrayRef sizes, uint64_t seed) { return normal(siz
 TEST(DecoderLayer, FoldedMasksMeanTheSame) {
   ModelConfig config = small_config();
   const int64_t T = 6, past = 5;
-  config.block.windows = {0, 4};
+  set_windows(config, {0, 4});
   std::map<std::string, std::vector<int64_t>> shapes;
   for (const WeightSpec& spec : weight_layout(config)) shapes[spec.name] = spec.shape;
   for (const int64_t index : {0, 1}) {
@@ -28,16 +29,16 @@ TEST(DecoderLayer, FoldedMasksMeanTheSame) {
       return shape == shapes.end() ? at::Tensor() : half_normal(shape->second, name.size());
     });
     const at::Tensor positions = at::arange(past, past + T).unsqueeze(0);
-    const std::vector<Rotation> rotations = make_rotations(
-        config.block, config.block.inverse_frequencies(config.head_dim), positions, at::kFloat);
+    const std::vector<Rotation> rotations =
+        make_rotations(config, config.inverse_frequencies(), positions, at::kFloat);
     const auto run = [&](int64_t num_folded) {
-      KvPool pool({config.num_layers, config.num_kv_heads, config.head_dim, at::kFloat});
-      const auto cache = pool.make_cache(past + T);
+      KvPool pool({config.num_layers(), config.num_kv_heads, config.head_dim, at::kFloat});
+      const auto cache = pool.make_state(past + T);
       cache->append(index, half_normal({1, config.num_kv_heads, past, config.head_dim}, 1),
                     half_normal({1, config.num_kv_heads, past, config.head_dim}, 2));
       cache->commit(past);
       CachedRows rows{cache.get(), T, AttentionMasks({}, {}, T, past, num_folded, at::kFloat)};
-      EXPECT_EQ(rows.masks(layer.window).size(-2), num_folded * T);
+      EXPECT_EQ(rows.masks(layer.window()).size(-2), num_folded * T);
       return layer(config, half_normal({1, T, config.hidden_size}, 3), rotations, {&rows, 1});
     };
     const at::Tensor plain = run(1);

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <span>
+#include <string_view>
 
-#include "model/decoder_layer.h"
 #include "model/model_config.h"
+#include "model/parts/decoder_layer.h"
 
 namespace predgen {
 
@@ -18,10 +19,19 @@ struct TransformerParts {
   std::span<const DecoderLayer> layers;
   const at::Tensor& final_norm;           // [E]
   const Linear& head;                     // [V,E]
-  const at::Tensor& inverse_frequencies;  // BlockSpec's
+  const at::Tensor& inverse_frequencies;  // ModelConfig's
   float embedding_scale;                  // rounded to the embeddings' type
   bool adapter_gated = false;             // applies to masks only
 };
+
+/// The first thing in a model that none of our kernels computes, by its name; empty: there is none.
+inline std::string_view beyond_kernels(const ModelConfig& config) {
+  for (const LayerSpec& layer : config.layers) {
+    if (layer.recurrence) return layer.recurrence->name();
+    if (layer.attention.softcap != 0) return "attention_softcap";
+  }
+  return "";
+}
 
 /// Whether a norm's weight, if the model has one, has the embedding's device and type.
 inline bool is_ready(const at::Tensor& norm, const at::Tensor& embedding) {
@@ -30,7 +40,11 @@ inline bool is_ready(const at::Tensor& norm, const at::Tensor& embedding) {
 }
 
 inline bool are_norms_ready(const DecoderLayer& layer, const at::Tensor& embedding) {
-  return std::ranges::all_of(layer.norms(),
+  const auto are_ready = [&](const NormPair& norms) {
+    return is_ready(norms.before, embedding) && is_ready(norms.after, embedding);
+  };
+  return are_ready(layer.attention_norm) && are_ready(layer.mlp_norm) &&
+         std::ranges::all_of(layer.attention->norms(),
                              [&](const at::Tensor* norm) { return is_ready(*norm, embedding); });
 }
 

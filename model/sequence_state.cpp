@@ -1,10 +1,11 @@
-#include "model/kv_cache.h"
+#include "model/sequence_state.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "core/error.h"
 #include "model/kv_storage.h"
+#include "model/state_point.h"
 
 namespace predgen {
 
@@ -24,51 +25,13 @@ constexpr int64_t kLeastShared = 16;
 
 }  // namespace
 
-int64_t KvLayout::bytes_per_position() const {
-  return 2 * num_layers * num_kv_heads * head_dim *
-         static_cast<int64_t>(options.dtype().itemsize());
-}
+SequenceState::SequenceState(KvPool& pool, int64_t capacity)
+    : pool_(pool), capacity_(capacity), states_(pool, *this) {}
 
-KvPool::KvPool(const KvLayout& layout, int64_t max_positions)
-    : layout_(layout), max_positions_(max_positions) {
-  PREDGEN_CHECK(layout.num_layers > 0, "a cache of {} layers", layout.num_layers);
-}
+SequenceState::~SequenceState() { replace_pieces(0, nullptr); }
 
-int64_t KvPool::num_available(const KvCache* but) const {
-  int64_t available = num_free();
-  for (const KvStorage* storage : storages_) {
-    const bool is_kept = (but && but->reads(*storage)) || storage->is_in_pass();
-    if (!is_kept) available += storage->capacity();
-  }
-  return available;
-}
-
-void KvPool::make_room(int64_t num_positions, const KvCache* but) {
-  if (num_free() >= num_positions) return;
-  if (const int64_t available = num_available(but); available < num_positions) {
-    throw UserError(
-        "the KV pool is full: of its {} positions {} can be had, and {} are wanted; give the pool "
-        "more, or run less at a time",
-        max_positions_, available, num_positions);
-  }
-  for (KvStorage* storage : storages_) {
-    if (num_free() >= num_positions) return;
-    if (but && but->reads(*storage)) continue;
-    if (!storage->is_parked() && !storage->is_in_pass()) storage->park();
-  }
-}
-
-std::unique_ptr<KvCache> KvPool::make_cache(int64_t capacity) {
-  PREDGEN_CHECK(capacity > 0, "a cache needs room for at least one position");
-  return std::unique_ptr<KvCache>(new KvCache(*this, capacity));
-}
-
-KvCache::KvCache(KvPool& pool, int64_t capacity) : pool_(pool), capacity_(capacity) {}
-
-KvCache::~KvCache() { replace_pieces(0, nullptr); }
-
-std::pair<at::Tensor, at::Tensor> KvCache::append(int64_t layer, const at::Tensor& keys_1HTD,
-                                                  const at::Tensor& values_1HTD) {
+std::pair<at::Tensor, at::Tensor> SequenceState::append(int64_t layer, const at::Tensor& keys_1HTD,
+                                                        const at::Tensor& values_1HTD) {
   const int64_t num_new = keys_1HTD.size(2);
   const auto [keys, values] = writable(layer, num_new);
   const auto write = [&](const at::Tensor& layer_1HSD, const at::Tensor& fresh_1HTD) {
@@ -78,14 +41,14 @@ std::pair<at::Tensor, at::Tensor> KvCache::append(int64_t layer, const at::Tenso
   return {write(keys, keys_1HTD), write(values, values_1HTD)};
 }
 
-std::pair<at::Tensor, at::Tensor> KvCache::writable(int64_t layer, int64_t num_new) {
+std::pair<at::Tensor, at::Tensor> SequenceState::writable(int64_t layer, int64_t num_new) {
   reserve(num_new);
   if (pieces_.size() > 1) make_contiguous(write_end_);
   const auto index = static_cast<size_t>(layer);
   return {pieces_.front()->keys.at(index), pieces_.front()->values.at(index)};
 }
 
-void KvCache::pieces(int64_t layer, int64_t num_new, std::vector<Piece>& found) {
+void SequenceState::pieces(int64_t layer, int64_t num_new, std::vector<Piece>& found) {
   reserve(num_new);
   const auto index = static_cast<size_t>(layer);
   found.clear();
@@ -94,35 +57,46 @@ void KvCache::pieces(int64_t layer, int64_t num_new, std::vector<Piece>& found) 
   }
 }
 
-void KvCache::reserve(int64_t num_new) {
+void SequenceState::reserve(int64_t num_new) {
   PREDGEN_CHECK(length_ + num_new <= capacity_,
                 "cache holds {} of {} positions, {} more do not fit", length_, capacity_, num_new);
-  prepare_write(length_, length_ + num_new);
+  states_.reserve(length_);  // first: rows take what room there is
+  try {
+    prepare_write(length_, length_ + num_new);
+  } catch (...) {
+    if (write_end_ == 0) states_.cancel();
+    throw;
+  }
   write_end_ = length_ + num_new;
 }
 
-bool KvCache::is_parked() const {
+bool SequenceState::is_parked() const {
+  if (states_.is_parked(length_)) return true;
   return std::ranges::any_of(pieces_, [](const auto& piece) { return piece->is_parked(); });
 }
 
-bool KvCache::reads(const KvStorage& storage) const {
+bool SequenceState::reads(const KvStorage& storage) const {
   return std::ranges::find(storage.readers, this) != storage.readers.end();
 }
 
-int64_t KvCache::read_end(const KvStorage& storage) const {
+bool SequenceState::reads(const StatePoint& point) const {
+  return std::ranges::find(point.readers, this) != point.readers.end();
+}
+
+int64_t SequenceState::read_end(const KvStorage& storage) const {
   const auto is_it = [&](const auto& piece) { return piece.get() == &storage; };
   const auto next = std::ranges::find_if(pieces_, is_it) + 1;
   const int64_t end = std::max(length_, write_end_);
   return next == pieces_.end() ? end : std::min(end, (*next)->begin());
 }
 
-KvCache::Kept KvCache::kept_by_write(int64_t begin) const {
+SequenceState::Kept SequenceState::kept_by_write(int64_t begin) const {
   size_t i = 0;
   while (i + 1 < pieces_.size() && pieces_[i + 1]->begin() <= begin) ++i;
   for (; i < pieces_.size(); ++i) {
     const KvStorage& piece = *pieces_[i];
     const int64_t from = std::max(begin, piece.begin());
-    const auto reads_there = [&](const KvCache* reader) {
+    const auto reads_there = [&](const SequenceState* reader) {
       return reader != this && reader->read_end(piece) > from;
     };
     if (std::ranges::any_of(piece.readers, reads_there)) {
@@ -137,7 +111,7 @@ KvCache::Kept KvCache::kept_by_write(int64_t begin) const {
   return {i, pieces_.empty() ? 0 : pieces_.back()->end()};
 }
 
-void KvCache::prepare_write(int64_t begin, int64_t end) {
+void SequenceState::prepare_write(int64_t begin, int64_t end) {
   for (const auto& piece : pieces_) piece->touch();
   const Kept kept = kept_by_write(begin);
   const bool is_all = kept.count == pieces_.size();
@@ -146,7 +120,7 @@ void KvCache::prepare_write(int64_t begin, int64_t end) {
   make_contiguous(end);
 }
 
-bool KvCache::add_piece(const Kept& kept, int64_t end) {
+bool SequenceState::add_piece(const Kept& kept, int64_t end) {
   int64_t own = 0, parked = 0;  // positions
   for (size_t i = 0; i < kept.count; ++i) {
     parked += pieces_[i]->num_parked();
@@ -170,7 +144,7 @@ bool KvCache::add_piece(const Kept& kept, int64_t end) {
   return true;
 }
 
-void KvCache::make_contiguous(int64_t end) {
+void SequenceState::make_contiguous(int64_t end) {
   if (pieces_.size() == 1 && pieces_.front()->readers.size() == 1) {
     KvStorage& own = *pieces_.front();
     const int64_t room = own.capacity() + pool_.num_available(this);
@@ -185,7 +159,7 @@ void KvCache::make_contiguous(int64_t end) {
   replace_pieces(0, std::move(own));
 }
 
-void KvCache::copy_to(KvStorage& to, int64_t begin) const {
+void SequenceState::copy_to(KvStorage& to, int64_t begin) const {
   for (const auto& piece : pieces_) {
     const int64_t from = std::max(begin, piece->begin());
     const int64_t until = std::min(length_, read_end(*piece));
@@ -193,7 +167,7 @@ void KvCache::copy_to(KvStorage& to, int64_t begin) const {
   }
 }
 
-void KvCache::replace_pieces(size_t count, std::shared_ptr<KvStorage> by) {
+void SequenceState::replace_pieces(size_t count, std::shared_ptr<KvStorage> by) {
   for (size_t i = count; i < pieces_.size(); ++i) std::erase(pieces_[i]->readers, this);
   pieces_.resize(count);
   if (!by) return;
@@ -201,8 +175,8 @@ void KvCache::replace_pieces(size_t count, std::shared_ptr<KvStorage> by) {
   pieces_.push_back(std::move(by));
 }
 
-std::vector<at::Tensor> KvCache::parts(std::vector<at::Tensor> KvStorage::*side, size_t layer,
-                                       int64_t begin, int64_t end) const {
+std::vector<at::Tensor> SequenceState::parts(std::vector<at::Tensor> KvStorage::*side, size_t layer,
+                                             int64_t begin, int64_t end) const {
   std::vector<at::Tensor> found;
   for (const auto& piece : pieces_) {
     const int64_t from = std::max(begin, piece->begin());
@@ -213,19 +187,27 @@ std::vector<at::Tensor> KvCache::parts(std::vector<at::Tensor> KvStorage::*side,
   return found;
 }
 
-void KvCache::commit(int64_t num_tokens) {
+void SequenceState::commit(int64_t num_tokens, std::vector<NewStates> states) {
   PREDGEN_CHECK(num_tokens >= 0 && length_ + num_tokens <= write_end_, "commit of {}", num_tokens);
+  states_.commit(length_, std::move(states));
   length_ += num_tokens;
   write_end_ = 0;
 }
 
-void KvCache::truncate(int64_t length) {
-  PREDGEN_CHECK(length >= 0 && length <= length_, "truncate to {} of {}", length, length_);
-  length_ = length;
+void SequenceState::cancel() {
   write_end_ = 0;
+  states_.cancel();
 }
 
-void KvCache::keep(int64_t begin, std::span<const int64_t> kept) {
+int64_t SequenceState::return_to(int64_t length) {
+  PREDGEN_CHECK(length >= 0 && length <= length_, "return to {} of {}", length, length_);
+  length_ = return_point(length);
+  states_.forget_after(length_);
+  cancel();
+  return length_;
+}
+
+void SequenceState::keep(int64_t begin, std::span<const int64_t> kept) {
   const auto count = static_cast<int64_t>(kept.size());
   for (int64_t i = 0; i < count; ++i) {
     const int64_t place = kept[static_cast<size_t>(i)];
@@ -233,6 +215,16 @@ void KvCache::keep(int64_t begin, std::span<const int64_t> kept) {
                       (i == 0 || place > kept[static_cast<size_t>(i - 1)]),
                   "position {} cannot be kept after position {} of {}", place, begin, length_);
   }
+  if (pool_.layout().num_states > 0) {
+    return_to(begin);
+  } else {
+    move_path(begin, kept);
+    return_to(begin + count);
+  }
+}
+
+void SequenceState::move_path(int64_t begin, std::span<const int64_t> kept) {
+  const auto count = static_cast<int64_t>(kept.size());
   // Positions already in place need not move.
   int64_t fixed = 0;
   while (fixed < count && kept[static_cast<size_t>(fixed)] == fixed) ++fixed;
@@ -256,17 +248,17 @@ void KvCache::keep(int64_t begin, std::span<const int64_t> kept) {
       }
     }
   }
-  truncate(begin + count);
 }
 
-std::unique_ptr<KvCache> KvCache::fork() const {
-  std::unique_ptr<KvCache> copy = pool_.make_cache(capacity_);
+std::unique_ptr<SequenceState> SequenceState::fork() const {
+  std::unique_ptr<SequenceState> copy = pool_.make_state(capacity_);
   copy->length_ = length_;
   for (const auto& piece : pieces_) {
     if (piece->begin() >= length_) break;
     piece->readers.push_back(copy.get());
     copy->pieces_.push_back(piece);
   }
+  copy->states_.share(states_);
   return copy;
 }
 

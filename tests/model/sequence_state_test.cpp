@@ -1,4 +1,4 @@
-#include "model/kv_cache.h"
+#include "model/sequence_state.h"
 
 #include <gtest/gtest.h>
 
@@ -27,8 +27,8 @@ at::Tensor filled(int64_t num_tokens, double value) {
 }
 
 /// The positions [begin,end) of these pieces of a layer.
-std::pair<at::Tensor, at::Tensor> part_of(const std::vector<KvCache::Piece>& pieces, int64_t begin,
-                                          int64_t end) {
+std::pair<at::Tensor, at::Tensor> part_of(const std::vector<SequenceState::Piece>& pieces,
+                                          int64_t begin, int64_t end) {
   std::vector<at::Tensor> keys, values;
   for (size_t i = 0; i < pieces.size(); ++i) {
     const int64_t from = std::max(begin, pieces[i].begin);
@@ -41,14 +41,14 @@ std::pair<at::Tensor, at::Tensor> part_of(const std::vector<KvCache::Piece>& pie
   return {at::cat(keys, 2), at::cat(values, 2)};
 }
 
-std::vector<KvCache::Piece> pieces_of(KvCache& cache, int64_t layer, int64_t num_new) {
-  std::vector<KvCache::Piece> found;
+std::vector<SequenceState::Piece> pieces_of(SequenceState& cache, int64_t layer, int64_t num_new) {
+  std::vector<SequenceState::Piece> found;
   cache.pieces(layer, num_new, found);
   return found;
 }
 
 /// One token a value, in every layer: keys are value + layer / 8, values their negative.
-void add(KvCache& cache, const std::vector<int>& values) {
+void add(SequenceState& cache, const std::vector<int>& values) {
   const auto count = static_cast<int64_t>(values.size());
   for (int64_t layer = 0; layer < kLayers; ++layer) {
     for (int64_t i = 0; i < count; ++i) {
@@ -65,7 +65,7 @@ void add(KvCache& cache, const std::vector<int>& values) {
 }
 
 /// What add() put there; every head, number and layer is looked at.
-std::vector<int> contents(KvCache& cache) {
+std::vector<int> contents(SequenceState& cache) {
   std::vector<int> found;
   for (int64_t layer = 0; layer < kLayers; ++layer) {
     const auto [keys, values] = part_of(pieces_of(cache, layer, 0), 0, cache.length());
@@ -79,13 +79,13 @@ std::vector<int> contents(KvCache& cache) {
     EXPECT_TRUE(layer == 0 || own == found);
     found = own;
   }
-  cache.truncate(cache.length());  // no pass is under way
+  cache.return_to(cache.length());  // no pass is under way
   return found;
 }
 
-TEST(KvCache, AppendShowsOldAndNewPositions) {
+TEST(SequenceState, AppendShowsOldAndNewPositions) {
   KvPool pool(kLayout);
-  const auto cache = pool.make_cache(8);
+  const auto cache = pool.make_state(8);
   cache->append(0, filled(3, 1), filled(3, -1));
   cache->append(1, filled(3, 2), filled(3, -2));
   EXPECT_EQ(cache->length(), 0) << "only commit() counts";
@@ -96,9 +96,9 @@ TEST(KvCache, AppendShowsOldAndNewPositions) {
   EXPECT_TRUE(at::equal(values, at::cat({filled(3, -2), filled(2, -5)}, 2)));
 }
 
-TEST(KvCache, AnAbandonedPassLeavesNoTrace) {
+TEST(SequenceState, AnAbandonedPassLeavesNoTrace) {
   KvPool pool(kLayout);
-  const auto cache = pool.make_cache(8);
+  const auto cache = pool.make_state(8);
   add(*cache, {1, 1, 1});
   cache->append(0, filled(4, 9), filled(4, 9));  // never committed
   EXPECT_EQ(cache->length(), 3);
@@ -106,28 +106,28 @@ TEST(KvCache, AnAbandonedPassLeavesNoTrace) {
   EXPECT_EQ(contents(*cache), (std::vector<int>{1, 1, 1, 2}));
 }
 
-TEST(KvCache, TruncateMovesNoMemory) {
+TEST(SequenceState, TruncateMovesNoMemory) {
   KvPool pool(kLayout);
-  const auto cache = pool.make_cache(8);
+  const auto cache = pool.make_state(8);
   const void* before = cache->append(0, filled(8, 1), filled(8, 1)).first.data_ptr();
   cache->commit(8);
-  cache->truncate(5);
+  cache->return_to(5);
   EXPECT_EQ(cache->length(), 5);
   const at::Tensor keys = cache->append(0, filled(1, 7), filled(1, 7)).first;
   EXPECT_EQ(keys.data_ptr(), before);
   EXPECT_TRUE(at::equal(keys, at::cat({filled(5, 1), filled(1, 7)}, 2)));
-  cache->truncate(0);
+  cache->return_to(0);
   EXPECT_EQ(cache->length(), 0);
 }
 
-TEST(KvCache, RefusesWhatDoesNotFit) {
+TEST(SequenceState, RefusesWhatDoesNotFit) {
   KvPool pool(kLayout);
-  const auto cache = pool.make_cache(8);
+  const auto cache = pool.make_state(8);
   EXPECT_THROW(cache->append(0, filled(9, 1), filled(9, 1)), Error);
   EXPECT_THROW(cache->commit(1), Error) << "nothing was appended";
   add(*cache, {1, 2, 3, 4});
-  EXPECT_THROW(cache->truncate(5), Error);
-  EXPECT_THROW(cache->truncate(-1), Error);
+  EXPECT_THROW(cache->return_to(5), Error);
+  EXPECT_THROW(cache->return_to(-1), Error);
   for (const std::vector<int64_t>& wrong :
        std::vector<std::vector<int64_t>>{{1, 0}, {0, 0}, {2}, {-1}}) {
     EXPECT_THROW(cache->keep(2, wrong), Error);
@@ -135,9 +135,9 @@ TEST(KvCache, RefusesWhatDoesNotFit) {
   EXPECT_EQ(contents(*cache), (std::vector<int>{1, 2, 3, 4}));
 }
 
-TEST(KvCache, StorageGrowsWithUseAndGoesWithTheCache) {
+TEST(SequenceState, StorageGrowsWithUseAndGoesWithTheCache) {
   KvPool pool(kLayout, 1500);
-  auto cache = pool.make_cache(1000);
+  auto cache = pool.make_state(1000);
   EXPECT_EQ(pool.num_allocated(), 0);
   add(*cache, {1});
   EXPECT_EQ(pool.num_allocated(), 256);
@@ -149,23 +149,23 @@ TEST(KvCache, StorageGrowsWithUseAndGoesWithTheCache) {
   expected[0] = 1;
   std::fill_n(expected.begin() + 1, 299, 2);
   EXPECT_EQ(contents(*cache), expected);
-  const auto other = pool.make_cache(1000);
+  const auto other = pool.make_state(1000);
   add(*other, {5});
   cache->reserve(0);  // in a pass: it is not parked
   expect_user_error([&] { add(*other, std::vector<int>(600, 6)); }, {"pool", "1500", "244", "345"});
   EXPECT_EQ(contents(*other), (std::vector<int>{5}));
   add(*other, std::vector<int>(499, 5));  // what is left, to the last position
   EXPECT_EQ(pool.num_allocated(), 1500);
-  other->truncate(1);
+  other->return_to(1);
   cache.reset();
   add(*other, std::vector<int>(600, 6));
   EXPECT_EQ(pool.num_allocated(), 1000);
   EXPECT_EQ(kLayout.bytes_per_position(), 2 * kLayers * 2 * 4 * 4);
 }
 
-TEST(KvCache, AForkIsCopiedOnlyWhenBothWriteAtOnePlace) {
+TEST(SequenceState, AForkIsCopiedOnlyWhenBothWriteAtOnePlace) {
   KvPool pool(kLayout);
-  const auto first = pool.make_cache(100);
+  const auto first = pool.make_state(100);
   add(*first, {1, 2, 3});
   auto fork = first->fork();
   EXPECT_EQ(fork->length(), 3);
@@ -177,7 +177,7 @@ TEST(KvCache, AForkIsCopiedOnlyWhenBothWriteAtOnePlace) {
   EXPECT_EQ(contents(*fork), (std::vector<int>{1, 2, 3, 4, 5}));
   fork = first->fork();
   EXPECT_EQ(pool.num_allocated(), 100);
-  fork->truncate(1);
+  fork->return_to(1);
   add(*fork, {7});
   EXPECT_EQ(contents(*first), (std::vector<int>{1, 2, 3, 6}));
   EXPECT_EQ(contents(*fork), (std::vector<int>{1, 7}));
@@ -186,9 +186,9 @@ TEST(KvCache, AForkIsCopiedOnlyWhenBothWriteAtOnePlace) {
   EXPECT_EQ(pool.num_allocated(), 100) << "alone again";
 }
 
-TEST(KvCache, ForksInOnePassDoNotWriteOverEachOther) {
+TEST(SequenceState, ForksInOnePassDoNotWriteOverEachOther) {
   KvPool pool(kLayout);
-  const auto first = pool.make_cache(100);
+  const auto first = pool.make_state(100);
   add(*first, {1, 2});
   const auto fork = first->fork();
   for (int64_t layer = 0; layer < kLayers; ++layer) {
@@ -202,9 +202,9 @@ TEST(KvCache, ForksInOnePassDoNotWriteOverEachOther) {
   EXPECT_EQ(contents(*fork), (std::vector<int>{1, 2, 4}));
 }
 
-TEST(KvCache, KeepsAPathInItsOrder) {
+TEST(SequenceState, KeepsAPathInItsOrder) {
   KvPool pool(kLayout);
-  const auto cache = pool.make_cache(100);
+  const auto cache = pool.make_state(100);
   add(*cache, {1, 2, 10, 11, 12, 13, 14});
   const auto fork = cache->fork();
   cache->keep(2, std::vector<int64_t>{0, 2, 4});
@@ -216,10 +216,10 @@ TEST(KvCache, KeepsAPathInItsOrder) {
   EXPECT_EQ(contents(*cache), (std::vector<int>{1}));
 }
 
-TEST(KvCache, WhatWasUsedLeastRecentlyIsParked) {
+TEST(SequenceState, WhatWasUsedLeastRecentlyIsParked) {
   KvPool pool(kLayout, 600);
-  const auto first = pool.make_cache(300), second = pool.make_cache(300),
-             third = pool.make_cache(300);
+  const auto first = pool.make_state(300), second = pool.make_state(300),
+             third = pool.make_state(300);
   add(*first, {1});
   add(*second, {2, 3});
   add(*first, {4, 5});
@@ -233,9 +233,9 @@ TEST(KvCache, WhatWasUsedLeastRecentlyIsParked) {
   EXPECT_EQ(contents(*third), (std::vector<int>{6, 7, 8, 9}));
 }
 
-TEST(KvCache, WhatIsInAPassIsNotParked) {
+TEST(SequenceState, WhatIsInAPassIsNotParked) {
   KvPool pool(kLayout, 512);
-  auto cache = pool.make_cache(300), other = pool.make_cache(300), third = pool.make_cache(300);
+  auto cache = pool.make_state(300), other = pool.make_state(300), third = pool.make_state(300);
   add(*cache, {1, 2});
   cache->reserve(3);
   add(*other, {3});
@@ -243,27 +243,27 @@ TEST(KvCache, WhatIsInAPassIsNotParked) {
   EXPECT_EQ(pool.num_parked(), 1);
   other->reserve(1);  // for which the third one does
   expect_user_error([&] { add(*third, {5}); }, {"pool", "512", " 0 can be had", "2 are wanted"});
-  cache->truncate(2);
+  cache->return_to(2);
   add(*third, {5});
   EXPECT_EQ(contents(*third), (std::vector<int>{4, 5}));
   EXPECT_EQ(contents(*cache), (std::vector<int>{1, 2}));
 }
 
-TEST(KvCache, ForksAndGrowthCopyNothingWherePassesReadPieces) {
+TEST(SequenceState, ForksAndGrowthCopyNothingWherePassesReadPieces) {
   KvPool pool(pieced_layout());
-  const auto kept = pool.make_cache(4096);
+  const auto kept = pool.make_state(4096);
   std::vector<int> prompt(700);
   for (size_t i = 0; i < prompt.size(); ++i) prompt[i] = static_cast<int>(i);
   add(*kept, std::vector<int>(prompt.begin(), prompt.begin() + 100));
   add(*kept, std::vector<int>(prompt.begin() + 100, prompt.end()));
-  std::vector<std::unique_ptr<KvCache>> forks;
+  std::vector<std::unique_ptr<SequenceState>> forks;
   std::vector<std::vector<int>> expected;
   for (int i = 0; i < 12; ++i) {
     const bool is_of_fork = i % 2 != 0;
     std::vector<int> own = is_of_fork ? expected.back() : prompt;
     own.resize(static_cast<size_t>(600 + i));
     forks.push_back((is_of_fork ? *forks.back() : *kept).fork());
-    forks.back()->truncate(600 + i);
+    forks.back()->return_to(600 + i);
     for (int token = 0; token < 3; ++token) {
       add(*forks.back(), {-i, token});
       own.insert(own.end(), {-i, token});
@@ -278,36 +278,36 @@ TEST(KvCache, ForksAndGrowthCopyNothingWherePassesReadPieces) {
   EXPECT_EQ(contents(*kept), prompt);
 }
 
-TEST(KvCache, PiecesBecomeOneForAPassThatReadsNone) {
+TEST(SequenceState, PiecesBecomeOneForAPassThatReadsNone) {
   KvPool pool(pieced_layout());
-  const auto cache = pool.make_cache(1000);
+  const auto cache = pool.make_state(1000);
   std::vector<int> expected(300, 1);
   add(*cache, expected);
   const auto fork = cache->fork();
-  for (KvCache* one : {cache.get(), fork.get()}) {
+  for (SequenceState* one : {cache.get(), fork.get()}) {
     const auto [keys, values] = one->append(0, filled(2, 5), filled(2, -5));
     EXPECT_TRUE(at::equal(keys, at::cat({filled(300, 1), filled(2, 5)}, 2)));
-    one->truncate(300);
+    one->return_to(300);
     EXPECT_EQ(contents(*one), expected);
   }
 }
 
 /// Everything at random against plain vectors, also in pieces, and again in a pool with room for
 /// one of them.
-TEST(KvCache, ACampaignOfForksTruncationsAndPathsEqualsVectors) {
+TEST(SequenceState, ACampaignOfForksTruncationsAndPathsEqualsVectors) {
   int64_t most_parked = 0;
   for (uint64_t seed = 0; seed < 48; ++seed) {
     const int64_t room = seed % 24 < 12 ? 1000000 : 600;
     KvPool pool(seed < 24 ? kLayout : pieced_layout(), room);
     Random random(seed, "caches");
-    std::vector<std::unique_ptr<KvCache>> caches;
+    std::vector<std::unique_ptr<SequenceState>> caches;
     std::vector<std::vector<int>> expected;
-    caches.push_back(pool.make_cache(600));
+    caches.push_back(pool.make_state(600));
     expected.emplace_back();
     int next = 1;
     for (int step = 0; step < 120; ++step) {
       const size_t i = random.below(caches.size());
-      KvCache& cache = *caches[i];
+      SequenceState& cache = *caches[i];
       std::vector<int>& own = expected[i];
       switch (random.below(5)) {
         case 0:
@@ -321,7 +321,7 @@ TEST(KvCache, ACampaignOfForksTruncationsAndPathsEqualsVectors) {
           break;
         case 1:
           own.resize(random.below(own.size() + 1));
-          cache.truncate(static_cast<int64_t>(own.size()));
+          cache.return_to(static_cast<int64_t>(own.size()));
           break;
         case 2: {
           const size_t begin = random.below(own.size() + 1);

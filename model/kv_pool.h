@@ -1,0 +1,92 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+namespace predgen {
+
+/// What a layer with a state of fixed size keeps of the text so far. Empty: the beginning.
+using LayerState = std::vector<at::Tensor>;
+
+/// What all layers that keep a state have after so many new tokens of a pass.
+struct NewStates {
+  int64_t num_new = 0;
+  std::vector<LayerState> layers{};
+};
+
+/// What a model keeps of a sequence: keys and values for every position in some layers, and in
+/// others a state of fixed size.
+struct KvLayout {
+  int64_t num_layers = 0;  // that keep keys and values
+  int64_t num_kv_heads = 0;
+  int64_t head_dim = 0;
+  at::TensorOptions options{};  // type and device
+  /// The model's passes read a cache piece by piece (SequenceState::pieces()). So neither a fork
+  /// nor growth copies what is there.
+  bool in_pieces = false;
+  /// Layers that keep a state, and the bytes of a snapshot: of all their states after one position.
+  int64_t num_states = 0, bytes_per_snapshot = 0;
+
+  int64_t bytes_per_position() const;
+  /// How many positions a snapshot takes as much memory as.
+  int64_t positions_per_snapshot() const;
+};
+
+class KvStorage;
+class SequenceState;
+class StatePoint;
+
+/// Storage for what one model keeps of sequences. A sequence's storage grows with its contents and
+/// is freed with it. When the pool is full, the least recently used sequences are parked: their
+/// contents move to host memory, and back when they are next written. Must outlive them. Used by
+/// one thread.
+class KvPool {
+ public:
+  /// `max_positions`: of all sequences together; shared ones count once, parked ones not at all,
+  /// and a snapshot as KvLayout::positions_per_snapshot().
+  explicit KvPool(const KvLayout& layout,
+                  int64_t max_positions = std::numeric_limits<int64_t>::max());
+  KvPool(const KvPool&) = delete;
+  KvPool& operator=(const KvPool&) = delete;
+
+  /// Of an empty sequence of at most `capacity` positions. Storage is allocated with the first of
+  /// them.
+  std::unique_ptr<SequenceState> make_state(int64_t capacity);
+
+  const KvLayout& layout() const { return layout_; }
+  /// Positions for which there is storage now.
+  int64_t num_allocated() const { return num_allocated_; }
+  int64_t num_free() const {
+    return max_positions_ - num_allocated_ -
+           (num_snapshots_ + num_expected_) * layout_.positions_per_snapshot();
+  }
+  /// Snapshots of states that are not in host memory now; shared ones count once.
+  int64_t num_snapshots() const { return num_snapshots_; }
+  /// Positions that are in host memory now.
+  int64_t num_parked() const { return num_parked_; }
+  /// Positions copied so far: of forks that parted, of caches that grew, of restored ones.
+  int64_t num_copied() const { return num_copied_; }
+
+ private:
+  friend class SequenceState;
+  friend class KvStorage;
+  friend class StateHistory;
+  friend class StatePoint;
+  /// Makes room for so many more by parking what `but` does not read. UserError if too few can be.
+  void make_room(int64_t num_positions, const SequenceState* but);
+  /// Free, or in storage and snapshots that `but` does not read and that may be parked.
+  int64_t num_available(const SequenceState* but) const;
+
+  const KvLayout layout_;
+  const int64_t max_positions_;
+  int64_t num_allocated_ = 0, num_parked_ = 0, num_copied_ = 0;
+  int64_t num_snapshots_ = 0, num_expected_ = 0;  // the latter of passes under way
+  std::vector<KvStorage*> storages_;              // least recently used first
+  std::vector<StatePoint*> points_;               // oldest first
+};
+
+}  // namespace predgen

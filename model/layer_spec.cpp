@@ -1,0 +1,18 @@
+#include "model/layer_spec.h"
+
+namespace predgen {
+
+LayerNorms LayerSpec::norms() const {
+  LayerNorms names;
+  if (norm_before) names.before_attention = {"input_layernorm", "attn_norm"};
+  if (norm_after) names.after_attention = {"post_attention_layernorm", "post_attention_norm"};
+  // Where there is no norm of the outputs, checkpoints call this one by their name.
+  if (norm_before) {
+    names.before_mlp = {norm_after ? "pre_feedforward_layernorm" : "post_attention_layernorm",
+                        "ffn_norm"};
+  }
+  if (norm_after) names.after_mlp = {"post_feedforward_layernorm", "post_ffw_norm"};
+  return names;
+}
+
+}  // namespace predgen

@@ -1,0 +1,170 @@
+#include "model/parts/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace predgen {
+namespace {
+
+constexpr ModuleName kQueryModule{"self_attn.q_proj", "attn_q"},
+    kKeyModule{"self_attn.k_proj", "attn_k"}, kValueModule{"self_attn.v_proj", "attn_v"},
+    kOutputModule{"self_attn.o_proj", "attn_output"},
+    kQueryNormModule{"self_attn.q_norm", "attn_q_norm"},
+    kKeyNormModule{"self_attn.k_norm", "attn_k_norm"};
+
+// The inputs of linears, as WeightSpec::input numbers them.
+constexpr int64_t kAttentionInput = 0, kAttendedInput = 1;
+
+/// scaled_dot_product_attention with the part's scale and cap on scores.
+at::Tensor weigh(const AttentionSpec& spec, const at::Tensor& queries, const at::Tensor& keys,
+                 const at::Tensor& values, const at::Tensor& mask = {}, bool is_causal = false) {
+  const int64_t shared = queries.size(1) / keys.size(1);
+  std::optional<double> scale;
+  if (spec.query_scalar > 0) scale = 1.0 / std::sqrt(spec.query_scalar);
+  if (spec.softcap == 0) {
+    return at::scaled_dot_product_attention(
+        queries, keys, values, mask.defined() ? std::optional<at::Tensor>(mask) : std::nullopt, 0.0,
+        is_causal, scale, /*enable_gqa=*/shared != 1);
+  }
+  const auto spread = [&](const at::Tensor& x) {
+    return shared == 1 ? x : x.repeat_interleave(shared, 1);
+  };
+  const at::Tensor products = at::matmul(queries, spread(keys).transpose(-2, -1));
+  const double factor = scale.value_or(1.0 / std::sqrt(static_cast<double>(queries.size(-1))));
+  at::Tensor scores = soft_cap(products * factor, spec.softcap);
+  if (mask.defined()) scores = scores + mask;
+  if (is_causal) {
+    const at::Tensor later =
+        at::ones({scores.size(-2), scores.size(-1)}, scores.options().dtype(at::kBool)).triu(1);
+    scores = scores.masked_fill(later, -std::numeric_limits<double>::infinity());
+  }
+  return at::matmul(at::softmax(scores, -1, at::kFloat).to(values.scalar_type()), spread(values));
+}
+
+/// [B,H,T,D] queries, [B,G,S,D] keys and values, H a multiple of G, to [B,T,H*D].
+at::Tensor attend(const AttentionSpec& spec, const at::Tensor& queries, const at::Tensor& keys,
+                  const at::Tensor& values, const at::Tensor& mask) {
+  const int64_t B = queries.size(0), H = queries.size(1), T = queries.size(2), D = queries.size(3);
+  const int64_t G = keys.size(1);
+  const bool folds = mask.defined() && mask.size(-2) != T;  // see AttentionMasks
+  const at::Tensor attended =
+      weigh(spec, folds ? queries.reshape({B, G, H / G * T, D}) : queries, keys, values, mask,
+            /*is_causal=*/!mask.defined() && T > 1);
+  return attended.reshape({B, H, T, D}).transpose(1, 2).reshape({B, T, H * D});
+}
+
+/// Runs each of the queries [1,H,T,D] separately over the keys and values [1,G,S,D] that it sees:
+/// the same call as in a pass over this token alone, whatever else the pass holds.
+at::Tensor attend_one_by_one(const AttentionSpec& spec, const at::Tensor& queries,
+                             const at::Tensor& keys, const at::Tensor& values,
+                             const CachedRows& rows) {
+  const int64_t window = spec.window;
+  const int64_t H = queries.size(1), T = queries.size(2), D = queries.size(3);
+  const int64_t G = keys.size(1), past = keys.size(2) - T;
+  std::vector<at::Tensor> attended;
+  for (int64_t i = 0; i < T; ++i) {
+    const auto seen = [&](const at::Tensor& all) {
+      const at::Tensor some = rows.paths.empty()
+                                  ? all.narrow(2, 0, past + i + 1)
+                                  : all.index_select(2, rows.paths[static_cast<size_t>(i)]);
+      const int64_t count = window > 0 ? std::min(window, some.size(2)) : some.size(2);
+      return some.narrow(2, some.size(2) - count, count);
+    };
+    // Heads that share keys become further queries: much faster on a CPU.
+    const at::Tensor query = queries.narrow(2, i, 1).reshape({1, G, H / G, D});
+    attended.push_back(weigh(spec, query, seen(keys), seen(values)).reshape({1, 1, H * D}));
+  }
+  return at::cat(attended, 1);
+}
+
+}  // namespace
+
+void Attention::add_weights(const ModelConfig& config, const AttentionSpec& spec,
+                            LayerWeights& to) {
+  const int64_t E = config.hidden_size, D = config.head_dim;
+  const int64_t Q = config.num_heads * D, K = config.num_kv_heads * D;
+  const LayerWeights::Linear turned{
+      .in = E, .has_bias = spec.qkv_bias, .input = kAttentionInput, .rotary_rows = D};
+  LayerWeights::Linear query = turned, key = turned;
+  query.out = Q;
+  key.out = K;
+  to.add(kQueryModule, query);
+  to.add(kKeyModule, key);
+  to.add(kValueModule, {.out = K, .in = E, .has_bias = spec.qkv_bias, .input = kAttentionInput});
+  to.add(kOutputModule, {.out = E, .in = Q, .has_bias = spec.o_bias, .input = kAttendedInput});
+  if (spec.qk_norm == QkNorm::kNone) return;
+  const bool by_head = spec.qk_norm == QkNorm::kHead;
+  to.add_norm(kQueryNormModule, by_head ? D : Q);
+  to.add_norm(kKeyNormModule, by_head ? D : K);
+}
+
+Attention::Attention(const AttentionSpec& attention, int64_t place_of_rows,
+                     const LayerSource& source)
+    : spec(attention), layer(source.layer()), place(place_of_rows) {
+  q = source.linear(kQueryModule);
+  k = source.linear(kKeyModule);
+  v = source.linear(kValueModule);
+  o = source.linear(kOutputModule);
+  q_norm = source.norm(kQueryNormModule);
+  k_norm = source.norm(kKeyNormModule);
+}
+
+void Attention::add_norms(NamedTensors& to) const {
+  if (q_norm.defined()) to.emplace_back(weight_name(layer, kQueryNormModule), q_norm);
+  if (k_norm.defined()) to.emplace_back(weight_name(layer, kKeyNormModule), k_norm);
+}
+
+at::Tensor Attention::operator()(const ModelConfig& config, const at::Tensor& input_BTE,
+                                 std::span<const Rotation> rotations, const at::Tensor& mask,
+                                 const at::Tensor& gate_BT1) const {
+  return run(config, input_BTE, rotations[static_cast<size_t>(spec.rope)], gate_BT1,
+             [&](const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values) {
+               return attend(spec, queries, keys, values, mask);
+             });
+}
+
+at::Tensor Attention::operator()(const ModelConfig& config, const at::Tensor& input_1TE,
+                                 std::span<const Rotation> rotations,
+                                 std::span<CachedRows> sequences,
+                                 const at::Tensor& gate_1T1) const {
+  return run(
+      config, input_1TE, rotations[static_cast<size_t>(spec.rope)], gate_1T1,
+      [&](const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values) {
+        std::vector<at::Tensor> attended;
+        int64_t begin = 0;
+        for (CachedRows& rows : sequences) {
+          const auto own = [&](const at::Tensor& all) {
+            return sequences.size() == 1 ? all : all.narrow(2, begin, rows.num_new);
+          };
+          const auto [seen_keys, seen_values] = rows.state->append(place, own(keys), own(values));
+          attended.push_back(
+              width_invariant
+                  ? attend_one_by_one(spec, own(queries), seen_keys, seen_values, rows)
+                  : attend(spec, own(queries), seen_keys, seen_values, rows.masks(spec.window)));
+          begin += rows.num_new;
+        }
+        return attended.size() == 1 ? attended.front() : at::cat(attended, 1);
+      });
+}
+
+at::Tensor Attention::run(const ModelConfig& config, const at::Tensor& input_BTE,
+                          const Rotation& rotation, const at::Tensor& gate_BT1,
+                          const Attend& attend) const {
+  const int64_t B = input_BTE.size(0), T = input_BTE.size(1), D = config.head_dim;
+  const auto normed = [&](const at::Tensor& input, const at::Tensor& weight) {
+    return rms_norm(config, input, weight, width_invariant);
+  };
+  const auto project = [&](const Linear& linear, const at::Tensor& norm_weight, int64_t count) {
+    at::Tensor x = linear(input_BTE, gate_BT1);
+    if (spec.qk_norm == QkNorm::kWidth) x = normed(x, norm_weight);
+    x = x.view({B, T, count, D});
+    if (spec.qk_norm == QkNorm::kHead) x = normed(x, norm_weight);
+    return x.transpose(1, 2);
+  };
+  const at::Tensor queries = rotation(project(q, q_norm, config.num_heads));
+  const at::Tensor keys = rotation(project(k, k_norm, config.num_kv_heads));
+  return o(attend(queries, keys, project(v, {}, config.num_kv_heads)), gate_BT1);
+}
+
+}  // namespace predgen

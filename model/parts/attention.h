@@ -1,0 +1,76 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "model/attention_masks.h"
+#include "model/linear.h"
+#include "model/parts/layer_weights.h"
+#include "model/parts/operators.h"
+#include "model/rotation.h"
+#include "model/sequence_state.h"
+
+namespace predgen {
+
+// Shapes: B rows, T new tokens, S cached plus new, H heads, G key/value heads, D head size,
+// E hidden size.
+
+/// A sequence's new tokens within a pass, and the keys they see.
+struct CachedRows {
+  SequenceState* state;
+  int64_t num_new;
+  AttentionMasks masks;
+  /// In a width-invariant pass over a tree, for each new token: the places of the keys that it
+  /// sees, in order. Empty: all up to its own.
+  std::vector<at::Tensor> paths{};
+  /// What layers that keep a state find, at snapshot_points(); of a tree, its tree_parents().
+  std::vector<NewStates> points{};
+  std::vector<int64_t> parents{};
+};
+
+/// Grouped-query attention with rotary positions. Keeps a row of keys and values of every position
+/// of a sequence.
+class Attention {
+ public:
+  /// Adds the weights that a checkpoint has for it, in the order of the reference's state dict.
+  static void add_weights(const ModelConfig& config, const AttentionSpec& spec, LayerWeights& to);
+  /// `place`: among the layers that keep rows.
+  Attention(const AttentionSpec& spec, int64_t place, const LayerSource& source);
+
+  /// Runs whole rows without a cache, [B,T,E] to [B,T,E]. `mask`: from AttentionMasks, for the
+  /// window; `gate_BT1`: the gate of Linear, here and below.
+  at::Tensor operator()(const ModelConfig& config, const at::Tensor& input_BTE,
+                        std::span<const Rotation> rotations, const at::Tensor& mask,
+                        const at::Tensor& gate_BT1) const;
+  /// Runs the concatenated new tokens of several sequences, [1,T,E] to [1,T,E]; appends them to
+  /// their caches without committing.
+  at::Tensor operator()(const ModelConfig& config, const at::Tensor& input_1TE,
+                        std::span<const Rotation> rotations, std::span<CachedRows> sequences,
+                        const at::Tensor& gate_1T1) const;
+
+  std::array<Linear*, 4> linears() { return {&q, &k, &v, &o}; }
+  std::array<const Linear*, 4> linears() const { return {&q, &k, &v, &o}; }
+  std::array<const at::Tensor*, 2> norms() const { return {&q_norm, &k_norm}; }
+  void add_norms(NamedTensors& to) const;
+
+  AttentionSpec spec;
+  int64_t layer;              // of the model
+  int64_t place;              // among the layers that keep rows
+  at::Tensor q_norm, k_norm;  // undefined without AttentionSpec::qk_norm
+  Linear q, k, v, o;
+  bool width_invariant = false;  // see Transformer::set_width_invariant()
+
+ private:
+  /// Queries [B,H,T,D], keys and values [B,G,T,D] to the concatenated heads' outputs, [B,T,H*D].
+  using Attend = std::function<at::Tensor(const at::Tensor& queries, const at::Tensor& keys,
+                                          const at::Tensor& values)>;
+  at::Tensor run(const ModelConfig& config, const at::Tensor& input_BTE, const Rotation& rotation,
+                 const at::Tensor& gate_BT1, const Attend& attend) const;
+};
+
+}  // namespace predgen

@@ -1,0 +1,115 @@
+#include "model/parts/decoder_layer.h"
+
+#include "core/error.h"
+
+namespace predgen {
+namespace {
+
+std::optional<Attention> attention_of(const ModelConfig& config, int64_t index,
+                                      const LayerSource& source) {
+  const LayerSpec& spec = config.layer(index);
+  if (spec.recurrence) return {};
+  return Attention(spec.attention, config.place(index), source);
+}
+
+std::unique_ptr<RecurrentPart> recurrence_of(const ModelConfig& config, int64_t index,
+                                             const LayerSource& source) {
+  const LayerSpec& spec = config.layer(index);
+  return spec.recurrence ? spec.recurrence->make(source) : nullptr;
+}
+
+}  // namespace
+
+void DecoderLayer::add_weights(const ModelConfig& config, int64_t index,
+                               std::vector<WeightSpec>& weights) {
+  const LayerSpec& spec = config.layer(index);
+  LayerWeights own(index, weights);
+  if (spec.recurrence) {
+    spec.recurrence->add_weights(config, own);
+  } else {
+    Attention::add_weights(config, spec.attention, own);
+  }
+  FeedForward::add_weights(config, spec.feed_forward, own);
+  const LayerNorms norms = spec.norms();
+  for (const ModuleName& name :
+       {norms.before_attention, norms.after_attention, norms.before_mlp, norms.after_mlp}) {
+    own.add_norm(name, config.hidden_size);
+  }
+}
+
+DecoderLayer::DecoderLayer(const ModelConfig& config, int64_t index, const WeightByName& weight)
+    : DecoderLayer(config, index, LayerSource(index, weight)) {}
+
+DecoderLayer::DecoderLayer(const ModelConfig& config, int64_t index, const LayerSource& source)
+    : attention(attention_of(config, index, source)),
+      recurrence(recurrence_of(config, index, source)),
+      feed_forward(config.layer(index).feed_forward, source),
+      index_(index),
+      place_(config.place(index)),
+      names_(config.layer(index).norms()) {
+  attention_norm = {source.norm(names_.before_attention), source.norm(names_.after_attention)};
+  mlp_norm = {source.norm(names_.before_mlp), source.norm(names_.after_mlp)};
+}
+
+std::vector<Linear*> DecoderLayer::linears() {
+  std::vector<Linear*> all;
+  const auto add = [&](const auto& some) { all.insert(all.end(), some.begin(), some.end()); };
+  if (attention) add(attention->linears());
+  if (recurrence) add(recurrence->linears());
+  add(feed_forward.linears());
+  return all;
+}
+
+NamedTensors DecoderLayer::named_norms() const {
+  NamedTensors norms;
+  const auto add = [&](const ModuleName& name, const at::Tensor& norm) {
+    if (norm.defined()) norms.emplace_back(weight_name(index_, name), norm);
+  };
+  add(names_.before_attention, attention_norm.before);
+  add(names_.after_attention, attention_norm.after);
+  add(names_.before_mlp, mlp_norm.before);
+  add(names_.after_mlp, mlp_norm.after);
+  if (attention) attention->add_norms(norms);
+  return norms;
+}
+
+void DecoderLayer::set_width_invariant(bool on) {
+  width_invariant_ = on;
+  if (attention) attention->width_invariant = on;
+  for (Linear* linear : linears()) linear->width_invariant = on;
+}
+
+at::Tensor DecoderLayer::operator()(const ModelConfig& config, const at::Tensor& hidden_BTE,
+                                    std::span<const Rotation> rotations, const at::Tensor& mask,
+                                    const at::Tensor& gate_BT1) const {
+  const at::Tensor input = rms_norm(config, hidden_BTE, attention_norm.before, width_invariant_);
+  if (!attention) {
+    PREDGEN_CHECK(!mask.defined(), "packed rows in a layer that keeps a state");
+    return add_feed_forward(config, hidden_BTE, (*recurrence)(input, gate_BT1), gate_BT1);
+  }
+  return add_feed_forward(config, hidden_BTE,
+                          (*attention)(config, input, rotations, mask, gate_BT1), gate_BT1);
+}
+
+at::Tensor DecoderLayer::operator()(const ModelConfig& config, const at::Tensor& hidden_1TE,
+                                    std::span<const Rotation> rotations,
+                                    std::span<CachedRows> sequences,
+                                    const at::Tensor& gate_1T1) const {
+  const at::Tensor input = rms_norm(config, hidden_1TE, attention_norm.before, width_invariant_);
+  const at::Tensor mixed = attention ? (*attention)(config, input, rotations, sequences, gate_1T1)
+                                     : (*recurrence)(input, place_, sequences, gate_1T1);
+  return add_feed_forward(config, hidden_1TE, mixed, gate_1T1);
+}
+
+at::Tensor DecoderLayer::add_feed_forward(const ModelConfig& config, const at::Tensor& hidden_BTE,
+                                          const at::Tensor& mixed_BTE,
+                                          const at::Tensor& gate_BT1) const {
+  const auto normed = [&](const at::Tensor& input, const at::Tensor& weight) {
+    return rms_norm(config, input, weight, width_invariant_);
+  };
+  const at::Tensor hidden = hidden_BTE + normed(mixed_BTE, attention_norm.after);
+  const at::Tensor input = normed(hidden, mlp_norm.before);
+  return hidden + normed(feed_forward(input, gate_BT1), mlp_norm.after);
+}
+
+}  // namespace predgen

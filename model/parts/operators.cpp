@@ -1,0 +1,26 @@
+#include "model/parts/operators.h"
+
+#include "kernels/row_tiles.h"
+
+namespace predgen {
+
+at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight,
+                    bool width_invariant) {
+  if (!weight.defined()) return input;
+  if (width_invariant && input.is_cuda()) {
+    return in_row_tiles(input, kTileRows,
+                        [&](const at::Tensor& tile) { return rms_norm(config, tile, weight); });
+  }
+  const at::Tensor wide = input.to(at::kFloat);
+  const at::Tensor scale = at::rsqrt(wide.square().mean(-1, true) + config.rms_norm_eps);
+  const double offset = config.norm_offset;
+  const at::Tensor factors = offset == 0 ? weight : weight.to(at::kFloat) + offset;
+  if (config.norm_scales_wide) return (wide * scale * factors).to(input.scalar_type());
+  return (wide * scale).to(input.scalar_type()) * factors.to(weight.scalar_type());
+}
+
+at::Tensor soft_cap(const at::Tensor& x, double cap) {
+  return cap == 0 ? x : at::tanh(x / cap) * cap;
+}
+
+}  // namespace predgen

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include "model/model_config.h"
+
+namespace predgen {
+
+// What several parts compute in LibTorch's operators.
+
+/// RMSNorm over the last dimension, as the family computes it; `input` itself if `weight` is
+/// undefined. `width_invariant`: see Transformer::set_width_invariant().
+at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight,
+                    bool width_invariant = false);
+
+/// cap * tanh(x / cap); x where cap is 0.
+at::Tensor soft_cap(const at::Tensor& x, double cap);
+
+}  // namespace predgen

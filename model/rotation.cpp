@@ -1,0 +1,34 @@
+#include "model/rotation.h"
+
+namespace predgen {
+
+Rotation::Rotation(const RopeConfig& rope, const at::Tensor& inverse_frequencies,
+                   const at::Tensor& positions_BT, at::ScalarType type) {
+  const at::Tensor angles = positions_BT.to(at::kFloat).unsqueeze(-1) * inverse_frequencies;
+  const auto scaled = [&](const at::Tensor& first_half, const at::Tensor& second_half) {
+    const at::Tensor wave = at::cat({first_half, second_half}, -1);
+    const double factor = rope.attention_factor;
+    return (factor == 1.0 ? wave : wave * factor).unsqueeze(1).to(type);
+  };
+  const at::Tensor cosines = at::cos(angles), sines = at::sin(angles);
+  cos = scaled(cosines, cosines);
+  signed_sin = scaled(-sines, sines);
+}
+
+at::Tensor Rotation::operator()(const at::Tensor& x_BHTD) const {
+  const auto halves = x_BHTD.chunk(2, -1);
+  return x_BHTD * cos + at::cat({halves[1], halves[0]}, -1) * signed_sin;
+}
+
+std::vector<Rotation> make_rotations(const ModelConfig& config,
+                                     const at::Tensor& inverse_frequencies,
+                                     const at::Tensor& positions_BT, at::ScalarType type) {
+  std::vector<Rotation> rotations;
+  for (size_t i = 0; i < config.ropes.size(); ++i) {
+    rotations.emplace_back(config.ropes[i], inverse_frequencies[static_cast<int64_t>(i)],
+                           positions_BT, type);
+  }
+  return rotations;
+}
+
+}  // namespace predgen

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <vector>
+
+#include "model/model_config.h"
+
+namespace predgen {
+
+// Shapes: B rows, T tokens, H heads, D head size.
+
+/// Cosines and sines that rotate queries and keys to their positions, [B,1,T,D]; the sines for the
+/// second half of a head carry the minus sign of the rotation.
+struct Rotation {
+  /// `inverse_frequencies`: from RopeConfig, on the device of the positions.
+  Rotation(const RopeConfig& rope, const at::Tensor& inverse_frequencies,
+           const at::Tensor& positions_BT, at::ScalarType type);
+  /// Rotates pairs (x[i], x[i + D/2]), the layout of Hugging Face checkpoints.
+  at::Tensor operator()(const at::Tensor& x_BHTD) const;
+
+  at::Tensor cos, signed_sin;
+};
+/// One for each of ModelConfig::ropes. `inverse_frequencies`: from ModelConfig, on the device of
+/// the positions.
+std::vector<Rotation> make_rotations(const ModelConfig& config,
+                                     const at::Tensor& inverse_frequencies,
+                                     const at::Tensor& positions_BT, at::ScalarType type);
+
+}  // namespace predgen

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "model/kv_pool.h"
+
+namespace predgen {
+
+/// The snapshots of one sequence's layers that keep a state, by length. Does nothing where all
+/// layers keep rows.
+class StateHistory {
+ public:
+  /// Snapshots that a sequence has at most. Those that are dropped for newer ones lie closest to
+  /// their neighbours, compared with how far back they are.
+  static constexpr size_t kMost = 8;
+  /// New ones of a pass at most (snapshot_points()).
+  static constexpr int64_t kMostNew = 4;
+
+  /// Borrows both; the owner is whom the pool spares and parks.
+  StateHistory(KvPool& pool, const SequenceState& owner) : pool_(pool), owner_(owner) {}
+  ~StateHistory();
+  StateHistory(const StateHistory&) = delete;
+  StateHistory& operator=(const StateHistory&) = delete;
+
+  /// Makes room for a pass after `length` positions. UserError if the pool is exhausted.
+  void reserve(int64_t length);
+  /// SequenceState::state().
+  const LayerState& state(int64_t index, int64_t length);
+  /// Ends a pass after `length` positions, with what it found or without.
+  void commit(int64_t length, std::vector<NewStates> found);
+  void cancel();
+
+  /// SequenceState::return_point().
+  int64_t return_point(int64_t length) const;
+  void forget_after(int64_t length);
+  bool is_parked(int64_t length) const;
+  /// Adds another one's to this empty one.
+  void share(const StateHistory& other);
+
+ private:
+  /// Null: there is none.
+  StatePoint* at(int64_t length) const;
+  void add(std::shared_ptr<StatePoint> point);
+  void drop(size_t index);
+  size_t least_useful() const;
+
+  KvPool& pool_;
+  const SequenceState& owner_;
+  std::vector<std::shared_ptr<StatePoint>> points_;  // the beginning has none
+  int64_t num_expected_ = 0;                         // of the pass under way, in the pool's
+};
+
+}  // namespace predgen

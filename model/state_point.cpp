@@ -1,0 +1,44 @@
+#include "model/state_point.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace predgen {
+
+StatePoint::StatePoint(KvPool& pool, int64_t length, std::vector<LayerState> layers)
+    : pool_(pool), length_(length), layers_(std::move(layers)) {
+  ++pool_.num_snapshots_;
+  pool_.points_.push_back(this);
+}
+
+StatePoint::~StatePoint() {
+  if (!is_parked_) --pool_.num_snapshots_;
+  std::erase(pool_.points_, this);
+}
+
+bool StatePoint::is_in_pass() const {
+  return std::ranges::any_of(readers,
+                             [](const SequenceState* reader) { return reader->write_end_ > 0; });
+}
+
+void StatePoint::park() {
+  move_to(at::kCPU);
+  is_parked_ = true;
+  --pool_.num_snapshots_;
+}
+
+void StatePoint::restore(const SequenceState* but) {
+  if (!is_parked_) return;
+  pool_.make_room(pool_.layout().positions_per_snapshot(), but);
+  move_to(pool_.layout().options.device());
+  is_parked_ = false;
+  ++pool_.num_snapshots_;
+}
+
+void StatePoint::move_to(at::Device device) {
+  for (LayerState& layer : layers_) {
+    for (at::Tensor& values : layer) values = values.to(device);
+  }
+}
+
+}  // namespace predgen

@@ -1,0 +1,33 @@
+#include "model/weight_layout.h"
+
+#include "model/model_config.h"
+#include "model/parts/decoder_layer.h"
+
+namespace predgen {
+
+int64_t num_values(const std::vector<WeightSpec>& weights) {
+  int64_t total = 0;
+  for (const WeightSpec& weight : weights) {
+    int64_t count = 1;
+    for (const int64_t size : weight.shape) count *= size;
+    total += count;
+  }
+  return total;
+}
+
+std::vector<WeightSpec> weight_layout(const ModelConfig& config) {
+  const int64_t E = config.hidden_size;
+  std::vector<WeightSpec> weights{
+      {.name = kEmbeddingName, .shape = {config.vocab_size, E}, .gguf = "token_embd.weight"}};
+  for (int64_t i = 0; i < config.num_layers(); ++i) {
+    DecoderLayer::add_weights(config, i, weights);
+  }
+  weights.push_back(
+      {.name = "model.norm.weight", .shape = {E}, .gguf = "output_norm.weight", .is_norm = true});
+  if (!config.tie_word_embeddings) {
+    weights.push_back({.name = kHeadName, .shape = {config.vocab_size, E}, .gguf = kGgufHeadName});
+  }
+  return weights;
+}
+
+}  // namespace predgen

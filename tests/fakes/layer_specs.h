@@ -1,0 +1,125 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/fakes/small_models.h"
+#include "tests/fakes/tensors.h"
+
+namespace predgen {
+
+/// Layers of Llama's, OLMo 2's and Gemma's kind.
+enum class Kind { kNormBefore, kNormAfter, kGemma };
+inline constexpr Kind kKinds[] = {Kind::kNormBefore, Kind::kNormAfter, Kind::kGemma};
+
+inline std::string kind_name(const testing::TestParamInfo<Kind>& test) {
+  static const char* const names[] = {"NormBefore", "NormAfter", "Gemma"};
+  return names[static_cast<size_t>(test.param)];
+}
+
+/// Positions that each layer sees; 0: all.
+inline void set_windows(ModelConfig& config, const std::vector<int64_t>& windows) {
+  for (size_t i = 0; i < config.layers.size(); ++i) {
+    config.layers[i].attention.window = windows[i];
+  }
+}
+
+/// Makes the two layers Gemma's; only the second has a window, and positions that turn faster.
+inline void make_gemma(ModelConfig& config) {
+  const LayerSpec layer{.attention = {.qk_norm = QkNorm::kHead, .query_scalar = 20.0},
+                        .feed_forward = {.activation = Activation::kGeluTanh},
+                        .norm_after = true};
+  config.layers = {layer, layer};
+  config.layers[1].attention.window = 7;
+  config.layers[1].attention.rope = 1;
+  config.ropes = {{.theta = 1e6}, {.theta = 100.0}};
+  config.norm_scales_wide = true;
+  config.norm_offset = 1.0;
+  config.embedding_scale = std::sqrt(static_cast<double>(config.hidden_size));
+}
+
+inline void make_kind(ModelConfig& config, Kind kind) {
+  if (kind == Kind::kGemma) return make_gemma(config);
+  const bool after = kind == Kind::kNormAfter;
+  const LayerSpec layer{.attention = {.qk_norm = after ? QkNorm::kWidth : QkNorm::kHead},
+                        .norm_before = !after,
+                        .norm_after = after};
+  config.layers = {layer, layer};
+  config.norm_scales_wide = after;
+}
+
+inline ModelConfig llama_config() {
+  ModelConfig config = small_config();
+  config.layers = {LayerSpec{}, LayerSpec{}};
+  return config;
+}
+
+/// Llama with one switch on, for each of them, by its name.
+inline std::vector<std::pair<std::string, ModelConfig>> one_switch_each() {
+  // Does not compile when a part has another field, which then needs a switch here.
+  [[maybe_unused]] const auto& [attention, recurrence, feed_forward, norm_before, norm_after] =
+      LayerSpec{};
+  [[maybe_unused]] const auto& [qk_norm, qkv_bias, o_bias, query_scalar, softcap, window, rope] =
+      AttentionSpec{};
+  [[maybe_unused]] const auto& [activation, bias] = FeedForwardSpec{};
+  std::vector<std::pair<std::string, ModelConfig>> configs;
+  const auto add = [&](const char* name, auto change) {
+    ModelConfig config = llama_config();
+    change(config);
+    configs.emplace_back(name, config);
+  };
+  const auto add_layers = [&](const char* name, auto change) {
+    add(name, [&](ModelConfig& config) {
+      for (LayerSpec& layer : config.layers) change(layer);
+    });
+  };
+  const auto add_attention = [&](const char* name, auto change) {
+    add_layers(name, [&](LayerSpec& layer) { change(layer.attention); });
+  };
+  add_layers("gelu_tanh",
+             [](LayerSpec& layer) { layer.feed_forward.activation = Activation::kGeluTanh; });
+  add_layers("no norm_before", [](LayerSpec& layer) { layer.norm_before = false; });
+  add_layers("norm_after", [](LayerSpec& layer) { layer.norm_after = true; });
+  add("norm_offset", [](ModelConfig& config) { config.norm_offset = 1.0; });
+  add("norm_scales_wide", [](ModelConfig& config) { config.norm_scales_wide = true; });
+  add_attention("qk_norm by head", [](AttentionSpec& spec) { spec.qk_norm = QkNorm::kHead; });
+  add_attention("qk_norm by width", [](AttentionSpec& spec) { spec.qk_norm = QkNorm::kWidth; });
+  add_attention("qkv_bias", [](AttentionSpec& spec) { spec.qkv_bias = true; });
+  add_attention("o_bias", [](AttentionSpec& spec) { spec.o_bias = true; });
+  add_layers("mlp_bias", [](LayerSpec& layer) { layer.feed_forward.bias = true; });
+  add_attention("query_scalar", [](AttentionSpec& spec) { spec.query_scalar = 50.0; });
+  add_attention("attention_softcap", [](AttentionSpec& spec) { spec.softcap = 0.5; });
+  add("logit_softcap", [](ModelConfig& config) { config.logit_softcap = 1.0; });
+  add("embedding_scale", [](ModelConfig& config) { config.embedding_scale = 5.0; });
+  add("another rope", [](ModelConfig& config) {
+    config.ropes.push_back({.theta = 100.0});
+    config.layers[1].attention.rope = 1;
+  });
+  add("windows", [](ModelConfig& config) { set_windows(config, {0, 19}); });
+  return configs;
+}
+
+/// Biases and norms that do something; `norms`: their mean, as it is stored.
+inline void randomise(Transformer& model, double norms) {
+  for (auto& [name, weight] : model.named_weights()) {
+    if (name.ends_with("bias")) at::Tensor(weight).copy_(normal(weight.sizes(), 5) * 0.2);
+    if (name.find("norm") != std::string::npos) {
+      at::Tensor(weight).copy_(norms + normal(weight.sizes(), 6) * 0.2);
+    }
+  }
+}
+
+inline void randomise(Transformer& model) { randomise(model, 1.0 - model.config().norm_offset); }
+
+/// Stores the same, whatever the configuration adds to it.
+inline std::unique_ptr<Transformer> make_with(const ModelConfig& config) {
+  auto model = Transformer::initialize(config, 1, at::kFloat);
+  randomise(*model, 1.0);
+  return model;
+}
+
+}  // namespace predgen
