@@ -5,15 +5,15 @@
 #include <string>
 #include <utility>
 
+#include "audio/calling_sink.h"
+#include "audio/resampling_sink.h"
+#include "audio/sound_encoder.h"
 #include "core/base64.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/log.h"
 #include "core/stop.h"
 #include "core/text.h"
-#include "runtime/speech/calling_sink.h"
-#include "runtime/speech/resampling_sink.h"
-#include "runtime/speech/sound_encoder.h"
 #include "runtime/speech/speak_sentence.h"
 #include "serve/api_error.h"
 #include "serve/request_fields.h"

@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/speech/calling_sink.h"
-#include "runtime/speech/g711.h"
-#include "runtime/speech/pcm16.h"
+#include "audio/calling_sink.h"
+#include "audio/g711.h"
+#include "audio/pcm16.h"
 
 namespace predgen::serve {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "audio/resampling_sink.h"
 #include "core/json.h"
-#include "runtime/speech/resampling_sink.h"
 #include "serve/request_fields.h"
 
 namespace predgen::serve {

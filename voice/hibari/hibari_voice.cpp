@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "model/checkpoint/model_names.h"
+#include "core/model_names.h"
 #include "voice/clauses/clause_synthesizer.h"
 #include "voice/onnx/onnx_runtime.h"
 
