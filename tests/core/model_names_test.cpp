@@ -5,8 +5,6 @@
 #include <algorithm>
 
 #include "core/files.h"
-#include "model/checkpoint/checkpoint.h"
-#include "model/checkpoint/model_card.h"
 #include "tests/fakes/environment_variable.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
@@ -118,41 +116,6 @@ TEST_F(ModelNames, TheFolderIsListed) {
   }
   EXPECT_EQ(names,
             (std::vector<std::string>{"a", "b", "c", "c.gguf", "d-00001-of-00002", "e-1-of-2"}));
-}
-
-TEST(OpenCheckpoint, TakesNames) {
-  const TemporaryFolder models;
-  const EnvironmentVariable folder("PREDGEN_MODELS", models.path().c_str());
-  make_folder(models / "tiny");
-  EXPECT_EQ(open_checkpoint("tiny")->name(), (models / "tiny").string());
-  write_file(models / "other", "x");
-  expect_user_error([] { open_checkpoint("other"); },
-                    {(models / "other").string(), "is not a model folder or GGUF file"});
-  write_file(models / "model.safetensors", "x");
-  expect_user_error([&] { open_checkpoint(models / "model.safetensors"); },
-                    {"give the folder that it lies in"});
-}
-
-TEST(ReadModelCard, ReadsHeadAndHeading) {
-  const TemporaryFolder folder;
-  const auto read = [&](const std::string& text) {
-    write_file(folder / "README.md", text);
-    return read_model_card(folder.path());
-  };
-  EXPECT_EQ(read_model_card(folder.path()).licence, "");
-  ModelCard card =
-      read("---\nlanguage:\n- en\nlicense: \"apache-2.0\"\r\n---\n\n# SmolLM2 \n# B\n");
-  EXPECT_EQ(card.licence, "apache-2.0");
-  EXPECT_EQ(card.title, "SmolLM2");
-  card = read("---\nlicense: other\nlicense_name: qwen\nlicense_link: x\n---\n## no title");
-  EXPECT_EQ(card.licence, "qwen");
-  EXPECT_EQ(card.title, "");
-  card = read("# Title\n\nlicense: mit\n---\nlicense: mit\n---\n");
-  EXPECT_EQ(card.licence, "");
-  EXPECT_EQ(card.title, "Title");
-  EXPECT_EQ(read("---\nlicense: mit").licence, "mit");
-  EXPECT_EQ(read("").title, "");
-  EXPECT_EQ(read("# T").title, "T");
 }
 
 }  // namespace
