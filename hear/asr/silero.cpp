@@ -17,24 +17,26 @@ struct Memory {
   std::vector<float> state = std::vector<float>(kState);
 };
 
-double hear(OnnxModel& model, Memory& memory, std::span<const float> window) {
+double hear(const OnnxSession& model, Memory& memory, std::span<const float> window) {
   std::copy(memory.input.end() - kContext, memory.input.end(), memory.input.begin());
   std::ranges::copy(window, memory.input.begin() + kContext);
   constexpr std::array<int64_t, 1> kHertz{kRate};
-  auto outputs = model.run({{"input", {1, kContext + kWindow}, memory.input},
-                            {"state", {2, 1, kState / 2}, memory.state},
-                            {"sr", {}, {}, kHertz}},
-                           {"output", "stateN"});
-  if (outputs[0].size() != 1 || outputs[1].size() != kState) {
+  const auto outputs =
+      model.run({{.name = "input", .shape = {1, kContext + kWindow}, .floats = memory.input},
+                 {.name = "state", .shape = {2, 1, kState / 2}, .floats = memory.state},
+                 {.name = "sr", .shape = {}, .integers = kHertz}},
+                {"output", "stateN"}, {});
+  const std::span<const float> voice = outputs[0].values, state = outputs[1].values;
+  if (voice.size() != 1 || state.size() != kState) {
     throw UserError("the voice activity model is not Silero's: its outputs have another size");
   }
-  memory.state = std::move(outputs[1]);
-  return outputs[0][0];
+  memory.state.assign(state.begin(), state.end());
+  return voice[0];
 }
 
 }  // namespace
 
-Silero::Silero(const std::filesystem::path& file) : model_(file) {
+Silero::Silero(const std::filesystem::path& file) : model_(file, {.keeps_plans = true}) {
   try {
     hearers()()(std::vector<float>(kWindow));
   } catch (const Error& error) {

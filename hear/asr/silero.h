@@ -1,7 +1,7 @@
 #pragma once
 
 #include "hear/asr/ears.h"
-#include "hear/asr/onnx_model.h"
+#include "hear/onnx/onnx_session.h"
 
 namespace predgen::ears {
 
@@ -15,7 +15,7 @@ class Silero {
   MakeHearVoice hearers();
 
  private:
-  OnnxModel model_;
+  OnnxSession model_;
 };
 
 }  // namespace predgen::ears

@@ -6,7 +6,7 @@
 
 namespace predgen::ears {
 
-SmartTurn::SmartTurn(const std::filesystem::path& file) : model_(file) {
+SmartTurn::SmartTurn(const std::filesystem::path& file) : model_(file, {.keeps_plans = true}) {
   try {
     probability(std::vector<float>(kRate));
   } catch (const Error& error) {
@@ -19,11 +19,13 @@ double SmartTurn::probability(std::span<const float> sound) {
   const auto latest = sound.last(std::min(sound.size(), static_cast<size_t>(kWindowSound)));
   const std::vector<float> picture = log_mel_(normalized_window(latest, kWindowSound));
   const int64_t num_columns = std::ssize(picture) / log_mel_.num_bands();
-  const auto outputs =
-      model_.run({{"input_features", {1, log_mel_.num_bands(), num_columns}, picture}}, {"logits"});
-  if (outputs[0].size() != 1) throw UserError("it gives more than one number");
+  const auto outputs = model_.run({{.name = "input_features",
+                                    .shape = {1, log_mel_.num_bands(), num_columns},
+                                    .floats = picture}},
+                                  {"logits"}, {});
+  if (outputs[0].values.size() != 1) throw UserError("it gives more than one number");
   // It is a probability already, despite its name.
-  return std::clamp<double>(outputs[0][0], 0, 1);
+  return std::clamp<double>(outputs[0].values[0], 0, 1);
 }
 
 }  // namespace predgen::ears

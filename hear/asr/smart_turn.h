@@ -2,7 +2,7 @@
 
 #include "hear/asr/ears.h"
 #include "hear/asr/log_mel.h"
-#include "hear/asr/onnx_model.h"
+#include "hear/onnx/onnx_session.h"
 
 namespace predgen::ears {
 
@@ -17,7 +17,7 @@ class SmartTurn {
 
  private:
   LogMel log_mel_;
-  OnnxModel model_;
+  OnnxSession model_;
 };
 
 }  // namespace predgen::ears

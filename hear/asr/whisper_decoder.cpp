@@ -56,6 +56,11 @@ int64_t number_of(const ModelFiles& files, const char* key) {
                   files.encoder.string(), key, shortened(entry_of(files, key)));
 }
 
+/// All cores are its own while it decodes.
+OnnxSessionOptions session_options(int num_threads) {
+  return {.threads = num_threads, .spins = true, .keeps_plans = true};
+}
+
 /// The start token, language and task if there are several, and "no timestamps".
 std::vector<int64_t> prompt_of(const ModelFiles& files, const std::string& language) {
   std::vector<int64_t> prompt = numbers_of(files, "sot_sequence");
@@ -77,8 +82,8 @@ std::vector<int64_t> prompt_of(const ModelFiles& files, const std::string& langu
 
 WhisperDecoder::WhisperDecoder(const ModelFiles& files, const std::string& language,
                                int num_threads)
-    : encoder_(files.encoder, num_threads),
-      decoder_(files.decoder, num_threads),
+    : encoder_(files.encoder, session_options(num_threads)),
+      decoder_(files.decoder, session_options(num_threads)),
       num_layers_(number_of(files, "n_text_layer")),
       width_(number_of(files, "n_text_state")),
       context_(number_of(files, "n_text_ctx")),
@@ -113,7 +118,7 @@ WhisperDecoder::Cache WhisperDecoder::encode(std::span<const float> sound,
   for (int64_t band = 0; band < bands; ++band) {
     std::copy_n(picture.begin() + band * num_frames, num_frames, mel.begin() + band * padded);
   }
-  auto outputs = encoder_.run({{"mel", {1, bands, padded}, mel}},
+  auto outputs = encoder_.run({{.name = "mel", .shape = {1, bands, padded}, .floats = mel}},
                               {"n_layer_cross_k", "n_layer_cross_v"}, stop);
   return {std::move(outputs[0]), std::move(outputs[1])};
 }
@@ -124,18 +129,22 @@ WhisperDecoder::Tokens WhisperDecoder::likeliest_next(std::span<const int64_t> t
   const auto shape_of = [&](std::span<const float> cache) -> std::vector<int64_t> {
     return {num_layers_, 1, std::ssize(cache) / width_of_layers(), width_};
   };
-  const std::span<const float> keys = offset == 0 ? no_past_ : past.keys;
-  const std::span<const float> values = offset == 0 ? no_past_ : past.values;
+  const std::span<const float> keys = offset == 0 ? no_past_ : past.keys.values;
+  const std::span<const float> values = offset == 0 ? no_past_ : past.values.values;
   const int64_t count = std::ssize(tokens);
   auto outputs = decoder_.run(
       {{.name = "tokens", .shape = {1, count}, .integers = tokens},
        {.name = "in_n_layer_self_k_cache", .shape = shape_of(keys), .floats = keys},
        {.name = "in_n_layer_self_v_cache", .shape = shape_of(values), .floats = values},
-       {.name = "n_layer_cross_k", .shape = shape_of(sound.keys), .floats = sound.keys},
-       {.name = "n_layer_cross_v", .shape = shape_of(sound.values), .floats = sound.values},
+       {.name = "n_layer_cross_k",
+        .shape = shape_of(sound.keys.values),
+        .floats = sound.keys.values},
+       {.name = "n_layer_cross_v",
+        .shape = shape_of(sound.values.values),
+        .floats = sound.values.values},
        {.name = "offset", .shape = {1}, .integers = {&offset, 1}}},
       {"logits", "out_n_layer_self_k_cache", "out_n_layer_self_v_cache"}, stop);
-  const std::vector<float>& logits = outputs[0];
+  const std::span<const float> logits = outputs[0].values;
   if (std::ssize(logits) != count * num_tokens_) {
     throw Error(
         "its decoder gives the logits of its last token alone; fetch it again "
@@ -170,7 +179,7 @@ std::optional<Decoded> WhisperDecoder::decode(const DecodeJob& job, const std::s
     text.tokens =
         decode_drafted(next, prompt_, text.tokens,
                        {.end = end_, .most = std::min(static_cast<int64_t>(most), context_ / 2)});
-  } catch (const Stopped&) {
+  } catch (const Interrupted&) {
     return std::nullopt;
   }
   return Decoded{.text = text_of(text.tokens)};

@@ -7,7 +7,7 @@
 #include "hear/asr/decoder.h"
 #include "hear/asr/log_mel.h"
 #include "hear/asr/model_files.h"
-#include "hear/asr/onnx_model.h"
+#include "hear/onnx/onnx_session.h"
 
 namespace predgen::ears {
 
@@ -32,7 +32,7 @@ class WhisperDecoder : public Decoder {
   };
   /// The keys and values of the decoder's attention.
   struct Cache {
-    std::vector<float> keys, values;
+    OnnxOutput keys, values;
   };
 
   void read_tokens(const std::filesystem::path& file);
@@ -42,7 +42,7 @@ class WhisperDecoder : public Decoder {
   std::string text_of(const Tokens& tokens) const;
   int64_t width_of_layers() const { return num_layers_ * width_; }
 
-  OnnxModel encoder_, decoder_;
+  OnnxSession encoder_, decoder_;
   const int64_t num_layers_, width_, context_, num_tokens_, end_;
   const LogMel log_mel_;
   const Tokens prompt_;

@@ -4,8 +4,8 @@
 
 #include "core/error.h"
 #include "core/model_names.h"
+#include "hear/onnx/onnx_runtime.h"
 #include "voice/clauses/clause_synthesizer.h"
-#include "voice/onnx/onnx_runtime.h"
 
 namespace predgen {
 namespace {

@@ -3,20 +3,23 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
-#include "voice/onnx/onnx_graph.h"
-#include "voice/onnx/onnx_handle.h"
-#include "voice/onnx/onnx_runtime.h"
+#include "hear/onnx/onnx_graph.h"
+#include "hear/onnx/onnx_handle.h"
+#include "hear/onnx/onnx_runtime.h"
 
 namespace predgen {
 
 struct OnnxSessionOptions {
-  /// With one, a pass runs on the calling thread. More are owned by the session and sleep
-  /// between passes: by default they would spin for milliseconds and take cores from the
-  /// language model.
-  int64_t threads = 1;
+  int64_t threads = 1;  // with one, a pass runs on the calling thread; the session owns more
+  /// Whether more threads wait busily: passes are faster, but for milliseconds after each the
+  /// threads take cores from the language model.
+  bool spins = false;
+  /// Whether the layout of a pass's memory is kept for every shape of inputs that ever comes.
+  bool keeps_plans = false;
   std::filesystem::path library{};  // of ONNX Runtime; empty: the one that the build found
 };
 
@@ -29,8 +32,9 @@ class OnnxSession : public OnnxGraph {
   const std::string& name() const override { return name_; }
   const std::vector<std::string>& inputs() const override { return inputs_; }
   const std::vector<std::string>& outputs() const override { return outputs_; }
-  std::vector<at::Tensor> run(const std::vector<OnnxInput>& inputs,
-                              const std::vector<std::string>& outputs) const override;
+  std::vector<OnnxOutput> run(const std::vector<OnnxInput>& inputs,
+                              const std::vector<std::string>& outputs,
+                              const std::stop_token& stop) const override;
 
  private:
   std::string name_;

@@ -1,4 +1,4 @@
-#include "voice/onnx/onnx_graph.h"
+#include "hear/onnx/onnx_graph.h"
 
 #include <algorithm>
 

@@ -1,7 +1,11 @@
-#include "voice/onnx/onnx_session.h"
+#include "hear/onnx/onnx_session.h"
 
+#include <functional>
+#include <numeric>
 #include <utility>
 
+#include "core/error.h"
+#include "core/stop.h"
 #include "core/text.h"
 
 namespace predgen {
@@ -14,12 +18,12 @@ void set(const OnnxRuntime& runtime, const OnnxSessionOptions& wanted,
   const int threads = static_cast<int>(wanted.threads);
   runtime.call(onnx::kSetIntraOpNumThreads, options, threads);
   runtime.call(onnx::kSetInterOpNumThreads, options, 1);
-  runtime.call(onnx::kAddSessionConfigEntry, options, "session.intra_op.allow_spinning", "0");
-  runtime.call(onnx::kAddSessionConfigEntry, options, "session.inter_op.allow_spinning", "0");
+  const char* const spins = wanted.spins ? "1" : "0";
+  runtime.call(onnx::kAddSessionConfigEntry, options, "session.intra_op.allow_spinning", spins);
+  runtime.call(onnx::kAddSessionConfigEntry, options, "session.inter_op.allow_spinning", spins);
   runtime.call(onnx::kSetGraphOptimizationLevel, options, onnx::kAllOptimisations);
   runtime.call(onnx::kSetSessionLogSeverityLevel, options, onnx::kFatalOnly);
-  // Otherwise a memory plan would be kept for every text length ever spoken.
-  runtime.call(onnx::kDisableMemPattern, options);
+  if (!wanted.keeps_plans) runtime.call(onnx::kDisableMemPattern, options);
 }
 
 using GetCount = onnx::Slot<onnx::Status*(const onnx::Session*, size_t*)>;
@@ -41,21 +45,28 @@ std::vector<std::string> names(const OnnxRuntime& runtime, const onnx::Session* 
   return all;
 }
 
-/// Borrows the tensor's memory.
+int64_t num_elements(const std::vector<int64_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+}
+
+/// Borrows the input's memory.
 OnnxHandle<onnx::Value> to_value(const RuntimePointer& runtime, const onnx::MemoryInfo* memory,
-                                 const at::Tensor& tensor) {
-  PREDGEN_CHECK(tensor.is_contiguous() && tensor.device().is_cpu(), "not as the library reads it");
-  const bool is_float = tensor.scalar_type() == at::kFloat;
-  PREDGEN_CHECK(is_float || tensor.scalar_type() == at::kLong, "neither float32 nor int64");
-  const auto shape = tensor.sizes();
+                                 const OnnxInput& input) {
+  const bool is_integer = !input.integers.empty();
+  const auto count = static_cast<int64_t>(is_integer ? input.integers.size() : input.floats.size());
+  PREDGEN_CHECK(count == num_elements(input.shape), "'{}' has {} values instead of {}", input.name,
+                count, num_elements(input.shape));
+  const void* const data = is_integer ? static_cast<const void*>(input.integers.data())
+                                      : static_cast<const void*>(input.floats.data());
   OnnxHandle<onnx::Value> value(runtime, onnx::kReleaseValue);
-  runtime->call(onnx::kCreateTensorWithData, memory, tensor.data_ptr(), tensor.nbytes(),
-                shape.data(), shape.size(), is_float ? onnx::kFloat : onnx::kInt64, value.out());
+  runtime->call(onnx::kCreateTensorWithData, memory, const_cast<void*>(data),
+                is_integer ? input.integers.size_bytes() : input.floats.size_bytes(),
+                input.shape.data(), input.shape.size(), is_integer ? onnx::kInt64 : onnx::kFloat,
+                value.out());
   return value;
 }
 
-/// A tensor that owns the value and views its memory.
-at::Tensor to_tensor(const RuntimePointer& runtime, OnnxHandle<onnx::Value> value) {
+OnnxOutput to_output(const RuntimePointer& runtime, OnnxHandle<onnx::Value> value) {
   OnnxHandle<onnx::TensorInfo> info(runtime, onnx::kReleaseTensorInfo);
   runtime->call(onnx::kGetTensorTypeAndShape, value.get(), info.out());
   int type = 0;
@@ -67,9 +78,10 @@ at::Tensor to_tensor(const RuntimePointer& runtime, OnnxHandle<onnx::Value> valu
   runtime->call(onnx::kGetDimensions, info.get(), shape.data(), num_dimensions);
   void* data = nullptr;
   runtime->call(onnx::kGetTensorMutableData, value.get(), &data);
-  const auto owner = std::make_shared<OnnxHandle<onnx::Value>>(std::move(value));
-  return at::from_blob(
-      data, shape, [owner](void*) {}, at::kFloat);
+  const auto count = static_cast<size_t>(num_elements(shape));
+  return {.shape = std::move(shape),
+          .values = {static_cast<const float*>(data), count},
+          .owner = std::make_shared<const OnnxHandle<onnx::Value>>(std::move(value))};
 }
 
 }  // namespace
@@ -102,27 +114,35 @@ OnnxSession::OnnxSession(const std::filesystem::path& file, const OnnxSessionOpt
       names(*runtime_, session_.get(), onnx::kSessionGetOutputCount, onnx::kSessionGetOutputName);
 }
 
-std::vector<at::Tensor> OnnxSession::run(const std::vector<OnnxInput>& inputs,
-                                         const std::vector<std::string>& outputs) const {
-  std::vector<at::Tensor> borrowed;
+std::vector<OnnxOutput> OnnxSession::run(const std::vector<OnnxInput>& inputs,
+                                         const std::vector<std::string>& outputs,
+                                         const std::stop_token& stop) const {
   std::vector<OnnxHandle<onnx::Value>> values;
   std::vector<const onnx::Value*> given;
   std::vector<const char*> input_names, output_names;
   for (const OnnxInput& input : inputs) {
-    borrowed.push_back(input.values.contiguous());
-    values.push_back(to_value(runtime_, memory_.get(), borrowed.back()));
+    values.push_back(to_value(runtime_, memory_.get(), input));
     given.push_back(values.back().get());
     input_names.push_back(input.name.c_str());
   }
   for (const std::string& name : outputs) output_names.push_back(name.c_str());
+  OnnxHandle<onnx::RunOptions> options(runtime_, onnx::kReleaseRunOptions);
+  runtime_->call(onnx::kCreateRunOptions, options.out());
   std::vector<onnx::Value*> made(outputs.size(), nullptr);
-  runtime_->call(onnx::kRun, session_.get(), nullptr, input_names.data(), given.data(),
-                 given.size(), output_names.data(), output_names.size(), made.data());
+  try {
+    const std::stop_callback terminate(
+        stop, [&] { runtime_->call(onnx::kRunOptionsSetTerminate, options.get()); });
+    runtime_->call(onnx::kRun, session_.get(), options.get(), input_names.data(), given.data(),
+                   given.size(), output_names.data(), output_names.size(), made.data());
+  } catch (const Error&) {
+    throw_if_stopped(stop);
+    throw;
+  }
   std::vector<OnnxHandle<onnx::Value>> results;
   for (onnx::Value* const value : made) results.emplace_back(runtime_, onnx::kReleaseValue, value);
-  std::vector<at::Tensor> tensors;
-  for (auto& result : results) tensors.push_back(to_tensor(runtime_, std::move(result)));
-  return tensors;
+  std::vector<OnnxOutput> all;
+  for (auto& result : results) all.push_back(to_output(runtime_, std::move(result)));
+  return all;
 }
 
 }  // namespace predgen

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "voice/onnx/onnx_runtime.h"
+#include "hear/onnx/onnx_runtime.h"
 
 namespace predgen {
 

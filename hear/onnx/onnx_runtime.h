@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/error.h"
-#include "voice/onnx/onnx_api.h"
+#include "hear/onnx/onnx_api.h"
 
 namespace predgen {
 

@@ -1,4 +1,4 @@
-#include "voice/onnx/onnx_runtime.h"
+#include "hear/onnx/onnx_runtime.h"
 
 #include <dlfcn.h>
 
@@ -22,16 +22,16 @@ void* find_library() {
   return library != nullptr ? library : open_library("libonnxruntime.so");
 }
 
+constexpr const char* kUsers = "recognisers and the voices hibari and piper";
 constexpr const char* kAdvice = "run scripts/setup.sh and build again, or use --tts espeak";
 
 [[noreturn]] void fail_missing() {
   if (*PREDGEN_ONNXRUNTIME == '\0') {
-    throw UserError(
-        "this predgen was built without ONNX Runtime, which the voices hibari and piper need: {}",
-        kAdvice);
+    throw UserError("this predgen was built without ONNX Runtime, which {} need: {}", kUsers,
+                    kAdvice);
   }
   const char* const why = dlerror();
-  throw UserError("ONNX Runtime, which the voices hibari and piper need, cannot be opened ({}): {}",
+  throw UserError("ONNX Runtime, which {} need, cannot be opened ({}): {}", kUsers,
                   shortened(why == nullptr ? "" : why, 200), kAdvice);
 }
 
@@ -45,9 +45,8 @@ std::shared_ptr<const OnnxRuntime> OnnxRuntime::open(const std::filesystem::path
   const onnx::ApiBase* const base = get_base();
   const void* const* const table = base->get_api(onnx::kAskedVersion);
   if (table == nullptr) {
-    throw UserError(
-        "ONNX Runtime {} is too old for the voices hibari and piper, which need 1.{}: {}",
-        base->get_version(), onnx::kAskedVersion, kAdvice);
+    throw UserError("ONNX Runtime {} is too old for {}, which need 1.{}: {}", base->get_version(),
+                    kUsers, onnx::kAskedVersion, kAdvice);
   }
   return std::shared_ptr<const OnnxRuntime>(new OnnxRuntime(table));
 }

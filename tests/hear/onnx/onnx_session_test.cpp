@@ -1,7 +1,8 @@
-#include "voice/onnx/onnx_session.h"
+#include "hear/onnx/onnx_session.h"
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <thread>
 
 #include "core/files.h"
@@ -38,6 +39,18 @@ struct OnnxSessionTest : testing::Test {
     return folder / "network.onnx";
   }
 
+  static std::vector<float> values_of(const OnnxOutput& output) {
+    return {output.values.begin(), output.values.end()};
+  }
+  static OnnxInput x(std::span<const float> values) {
+    return {.name = "x", .shape = {std::ssize(values)}, .floats = values};
+  }
+  static OnnxInput y(std::span<const int64_t> values) {
+    return {.name = "y", .shape = {std::ssize(values)}, .integers = values};
+  }
+
+  const std::array<float, 2> two{1.5F, -2.0F};
+  const std::array<int64_t, 1> seven{7};
   TemporaryFolder folder;
 };
 
@@ -45,35 +58,38 @@ TEST_F(OnnxSessionTest, RunsANetworkOverFloatsAndIntegers) {
   const OnnxSession session(write(small_network()));
   EXPECT_THAT(session.inputs(), ElementsAre("x", "y"));
   EXPECT_THAT(session.outputs(), ElementsAre("twice", "count"));
-  const at::Tensor x = at::tensor({1.5F, -2.0F}), y = at::tensor({int64_t{7}});
-  const auto outputs = session.run({{"x", x}, {"y", y}}, {"count", "twice"});
+  const auto outputs = session.run({x(two), y(seven)}, {"count", "twice"}, {});
   ASSERT_EQ(outputs.size(), 2U);
-  EXPECT_TRUE(at::equal(outputs[0], at::tensor({7.0F})));
-  EXPECT_TRUE(at::equal(outputs[1], at::tensor({3.0F, -4.0F})));
+  EXPECT_THAT(outputs[0].shape, ElementsAre(1));
+  EXPECT_THAT(values_of(outputs[0]), ElementsAre(7));
+  EXPECT_THAT(outputs[1].shape, ElementsAre(2));
+  EXPECT_THAT(values_of(outputs[1]), ElementsAre(3, -4));
 }
 
-TEST_F(OnnxSessionTest, TakesTensorsThatAreNotContiguousAndGivesSoundOnesAfterItsEnd) {
-  at::Tensor twice;
+TEST_F(OnnxSessionTest, OutputsAreSoundAfterItsEnd) {
+  OnnxOutput twice;
   {
     const OnnxSession session(write(small_network()));
-    const at::Tensor x = at::arange(6, at::kFloat).slice(0, 0, 6, 2);
-    twice = session.run({{"x", x}, {"y", at::tensor({int64_t{1}})}}, {"twice"}).front();
+    twice = session.run({x(two), y(seven)}, {"twice"}, {}).front();
   }
-  EXPECT_TRUE(at::equal(twice, at::tensor({0.0F, 4.0F, 8.0F})));
+  EXPECT_THAT(values_of(twice), ElementsAre(3, -4));
 }
 
 TEST_F(OnnxSessionTest, ThreadsShareASession) {
-  for (const int64_t own_threads : {1, 3}) {
-    const OnnxSession session(write(small_network()), {.threads = own_threads});
+  for (const OnnxSessionOptions& options :
+       {OnnxSessionOptions{}, OnnxSessionOptions{.threads = 3},
+        OnnxSessionOptions{.threads = 2, .spins = true, .keeps_plans = true}}) {
+    const OnnxSession session(write(small_network()), options);
     std::vector<int> wrong(4);
     {
       std::vector<std::jthread> threads;
       for (size_t i = 0; i < wrong.size(); ++i) {
         threads.emplace_back([&, i] {
-          for (int64_t k = 1; k <= 200; ++k) {
-            const at::Tensor x = at::full({k}, static_cast<double>(i), at::kFloat);
-            const auto outputs = session.run({{"x", x}, {"y", at::tensor({k})}}, {"twice"});
-            if (!at::equal(outputs.front(), x * 2)) ++wrong[i];
+          for (size_t k = 1; k <= 200; ++k) {
+            const std::vector<float> ones(k, static_cast<float>(i));
+            const auto outputs = session.run({x(ones), y(seven)}, {"twice"}, {});
+            const std::vector<float> expected(k, 2 * static_cast<float>(i));
+            if (values_of(outputs.front()) != expected) ++wrong[i];
           }
         });
       }
@@ -84,11 +100,18 @@ TEST_F(OnnxSessionTest, ThreadsShareASession) {
 
 TEST_F(OnnxSessionTest, InputsThatTheNetworkCannotTakeAreErrors) {
   const OnnxSession session(write(small_network()));
-  const at::Tensor x = at::tensor({1.0F}), y = at::tensor({int64_t{1}});
-  EXPECT_THROW(session.run({{"x", y}, {"y", y}}, {"twice"}), Error);   // another type
-  EXPECT_THROW(session.run({{"z", x}, {"y", y}}, {"twice"}), Error);   // another name
-  EXPECT_THROW(session.run({{"x", x}, {"y", y}}, {"thrice"}), Error);  // no such output
-  EXPECT_EQ(session.run({{"x", x}, {"y", y}}, {"twice"}).size(), 1U);  // and it goes on
+  OnnxInput integers = y(seven), other = x(two), short_one = x(two);
+  integers.name = "x";
+  other.name = "z";
+  short_one.shape = {3};
+  const auto run = [&](const OnnxInput& first, const char* output) {
+    return session.run({first, y(seven)}, {output}, {}).size();
+  };
+  EXPECT_THROW(run(integers, "twice"), Error);   // another type
+  EXPECT_THROW(run(other, "twice"), Error);      // another name
+  EXPECT_THROW(run(short_one, "twice"), Error);  // fewer values than its shape has
+  EXPECT_THROW(run(x(two), "thrice"), Error);    // no such output
+  EXPECT_EQ(run(x(two), "twice"), 1U);           // and it goes on
 }
 
 TEST_F(OnnxSessionTest, OutputsThatAreNotFloatsAreErrors) {
@@ -97,7 +120,15 @@ TEST_F(OnnxSessionTest, OutputsThatAreNotFloatsAreErrors) {
   file.add_node("Add", {"y", "y"}, "twice");
   file.add_output("twice", kInt64);
   const OnnxSession session(write(file.contents()));
-  EXPECT_THROW(session.run({{"y", at::tensor({int64_t{1}})}}, {"twice"}), Error);
+  EXPECT_THROW(session.run({y(seven)}, {"twice"}, {}), Error);
+}
+
+TEST_F(OnnxSessionTest, APassThatIsStoppedSaysSo) {
+  const OnnxSession session(write(small_network()));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(session.run({x(two), y(seven)}, {"twice"}, stop.get_token()), Interrupted);
+  EXPECT_EQ(session.run({x(two), y(seven)}, {"twice"}, {}).size(), 1U);
 }
 
 TEST_F(OnnxSessionTest, FilesThatCannotBeUsedAreUserErrorsOfALine) {
