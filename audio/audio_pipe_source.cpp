@@ -11,7 +11,6 @@
 #include <thread>
 #include <utility>
 
-#include "audio/calling_sink.h"
 #include "core/error.h"
 
 namespace predgen {
@@ -49,10 +48,7 @@ void AudioPipeSource::begin() {
   wav_ = *wav;
   ahead_.erase(0, wav_.begin);
   if (wav_.sample_rate == sample_rate_) return;
-  auto sink = std::make_unique<CallingSink>([this](std::span<const float> samples) {
-    resampled_.insert(resampled_.end(), samples.begin(), samples.end());
-  });
-  resampler_ = std::make_unique<ResamplingSink>(std::move(sink), wav_.sample_rate, sample_rate_);
+  resampler_.emplace(wav_.sample_rate, sample_rate_);
 }
 
 void AudioPipeSource::fill(size_t least) {
@@ -87,9 +83,10 @@ std::vector<float> AudioPipeSource::take(size_t size, bool is_last) {
   std::vector<float> samples = wav_.mono(std::string_view(ahead_).substr(0, heard));
   ahead_.erase(0, size);
   if (!resampler_) return samples;
-  resampler_->write(samples);
-  if (is_last) resampler_->drain();
-  return std::exchange(resampled_, {});
+  std::vector<float> resampled;
+  resampler_->add(samples, resampled);
+  if (is_last) resampler_->finish(resampled);
+  return resampled;
 }
 
 std::span<const float> AudioPipeSource::read() {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "audio/audio_source.h"
-#include "audio/resampling_sink.h"
+#include "audio/resampler.h"
 #include "audio/wav_stream.h"
 #include "core/stoppable_poll.h"
 
@@ -46,9 +46,8 @@ class AudioPipeSource : public AudioSource {
   AudioPace pace_;
   WavStream wav_;  // raw samples are those of such a file, without a head
   bool has_begun_ = false;
-  std::vector<float> resampled_;               // not returned yet
-  std::unique_ptr<ResamplingSink> resampler_;  // null: the rate is sample_rate_
-  std::string ahead_;                          // bytes that were read, not yet returned
+  std::optional<Resampler> resampler_;  // nullopt: the rate is sample_rate_
+  std::string ahead_;                   // bytes that were read, not yet returned
   bool has_ended_ = false;
   std::optional<bool> is_live_{};  // from the first call on
   std::vector<float> block_;

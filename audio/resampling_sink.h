@@ -4,18 +4,17 @@
 #include <vector>
 
 #include "audio/audio_sink.h"
-
-struct SRC_STATE_tag;  // libsamplerate's
+#include "audio/resampler.h"
 
 namespace predgen {
 
-/// Changes the rate of what passes to another sink, by libsamplerate's windowed sinc.
+/// Changes the rate of what passes to another sink.
 class ResamplingSink : public AudioSink {
  public:
-  /// Rates in Hz, at most a factor of 256 apart (Error otherwise).
+  /// Rates as Resampler has them.
   ResamplingSink(std::unique_ptr<AudioSink> sink, int from_rate, int to_rate);
 
-  void write(std::span<const float> samples) override { convert(samples, /*is_last=*/false); }
+  void write(std::span<const float> samples) override;
   void clear() override;
   void give_up() override { sink_->give_up(); }
   void set_gain(float gain) override { sink_->set_gain(gain); }
@@ -25,15 +24,9 @@ class ResamplingSink : public AudioSink {
   int64_t num_underruns() const override { return sink_->num_underruns(); }
 
  private:
-  void convert(std::span<const float> samples, bool is_last);
-
-  struct Delete {
-    void operator()(SRC_STATE_tag* state) const;
-  };
   std::unique_ptr<AudioSink> sink_;
-  const double ratio_;
-  std::unique_ptr<SRC_STATE_tag, Delete> converter_;
-  std::vector<float> output_;
+  Resampler resampler_;
+  std::vector<float> output_;  // of the last call
 };
 
 }  // namespace predgen

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "audio/audio_source.h"
-#include "audio/calling_sink.h"
 #include "core/error.h"
 
 namespace predgen {
@@ -23,11 +22,7 @@ SoundInMemory::SoundInMemory(std::string bytes) : file_(std::move(bytes)) {
                     kFastestUpload);
   }
   frames_.resize(kFramesAtOnce * static_cast<size_t>(file_.num_channels()));
-  resampler_ = std::make_unique<ResamplingSink>(
-      std::make_unique<CallingSink>([this](std::span<const float> samples) {
-        block_.insert(block_.end(), samples.begin(), samples.end());
-      }),
-      file_.sample_rate(), kRecogniserRate);
+  resampler_.emplace(file_.sample_rate(), kRecogniserRate);
 }
 
 std::vector<float> SoundInMemory::read() {
@@ -40,9 +35,9 @@ std::vector<float> SoundInMemory::read() {
           std::accumulate(frame.begin(), frame.end(), 0.0f) / static_cast<float>(num_channels);
       mono[i] = std::isfinite(mean) ? std::clamp(mean, -1.0f, 1.0f) : 0;
     }
-    resampler_->write(mono);
+    resampler_->add(mono, block_);
     if (!mono.empty()) continue;
-    resampler_->drain();
+    resampler_->finish(block_);
     resampler_.reset();
   }
   return std::exchange(block_, {});

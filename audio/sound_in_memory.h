@@ -1,10 +1,10 @@
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "audio/resampling_sink.h"
+#include "audio/resampler.h"
 #include "audio/sound_file.h"
 
 namespace predgen {
@@ -22,7 +22,7 @@ class SoundInMemory {
  private:
   SoundFile file_;
   std::vector<float> frames_, block_;
-  std::unique_ptr<ResamplingSink> resampler_;  // into block_
+  std::optional<Resampler> resampler_;  // nullopt: the end was read
 };
 
 }  // namespace predgen

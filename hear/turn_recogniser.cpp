@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "audio/calling_sink.h"
 #include "hear/transcripts/transcript_lines.h"
 #include "text/bare_words.h"
 #include "text/word_spacing.h"
@@ -40,11 +39,7 @@ TurnRecogniser::TurnRecogniser(const MakeRecogniser& make_recogniser, int sample
       sample_rate_(sample_rate),
       clock_(clock),
       handler_(handler),
-      resampler_(
-          std::make_unique<CallingSink>([this](std::span<const float> samples) REQUIRES(mutex_) {
-            resampled_.insert(resampled_.end(), samples.begin(), samples.end());
-          }),
-          sample_rate, kRecogniserRate) {}
+      resampler_(sample_rate, kRecogniserRate) {}
 
 TurnRecogniser::~TurnRecogniser() = default;
 
@@ -97,7 +92,7 @@ bool TurnRecogniser::is_deaf(size_t num_samples) {
 void TurnRecogniser::take(std::span<const float> samples) {
   if (!recogniser_) recogniser_ = make_recogniser_(*this);
   num_samples_ += std::ssize(samples);
-  resampler_.write(samples);
+  resampler_.add(samples, resampled_);
   if (!pass_on()) lose(failure("is too slow"));
 }
 
@@ -121,7 +116,7 @@ void TurnRecogniser::commit() {
     throw SoundError(SoundError::Kind::kTooManyTurns,
                      fmt::format("{} turns have not been understood yet: wait", commits_.size()));
   }
-  resampler_.drain();
+  resampler_.finish(resampled_);
   const bool is_taken = pass_on();
   RecognisedTurn turn = spoken();
   turn.was_committed = true;

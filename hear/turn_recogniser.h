@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "audio/resampling_sink.h"
+#include "audio/resampler.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/mutex.h"
@@ -140,7 +140,7 @@ class TurnRecogniser : private RecogniserHandler {
   std::string paused_words_ GUARDED_BY(mutex_);      // that on_pause_ was told last of this turn
   std::vector<float> resampled_ GUARDED_BY(mutex_);  // not passed on yet
   RecentSound passed_ GUARDED_BY(mutex_);            // of utterance_, passed on
-  ResamplingSink resampler_ GUARDED_BY(mutex_);
+  Resampler resampler_ GUARDED_BY(mutex_);
   int64_t utterance_ GUARDED_BY(mutex_) = 0;            // that the recogniser is getting
   int64_t utterance_begin_ GUARDED_BY(mutex_) = 0;      // of num_samples_
   std::optional<HeardVoice> voice_ GUARDED_BY(mutex_);  // in utterance_; nullopt: none was told

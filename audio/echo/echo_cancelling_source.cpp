@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "audio/calling_sink.h"
 #include "core/log.h"
 
 namespace predgen {
@@ -13,11 +12,7 @@ EchoCancellingSource::EchoCancellingSource(std::unique_ptr<AudioSource> micropho
                                            PlayedSound& played)
     : microphone_(std::move(microphone)), reference_(played) {
   if (microphone_->sample_rate() == sample_rate()) return;
-  resampler_ = std::make_unique<ResamplingSink>(
-      std::make_unique<CallingSink>([this](std::span<const float> samples) {
-        heard_.insert(heard_.end(), samples.begin(), samples.end());
-      }),
-      microphone_->sample_rate(), sample_rate());
+  resampler_.emplace(microphone_->sample_rate(), sample_rate());
 }
 
 std::span<const float> EchoCancellingSource::read() {
@@ -26,7 +21,7 @@ std::span<const float> EchoCancellingSource::read() {
     const std::span<const float> block = microphone_->read();
     if (block.empty()) return {};
     if (resampler_) {
-      resampler_->write(block);
+      resampler_->add(block, heard_);
     } else {
       heard_.insert(heard_.end(), block.begin(), block.end());
     }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,7 +11,7 @@
 #include "audio/echo/echo_canceller.h"
 #include "audio/echo/echo_guard.h"
 #include "audio/echo/echo_reference.h"
-#include "audio/resampling_sink.h"
+#include "audio/resampler.h"
 
 namespace predgen {
 
@@ -37,8 +38,8 @@ class EchoCancellingSource : public AudioSource {
   EchoReference reference_;
   EchoCanceller canceller_;
   EchoGuard guard_;
-  std::vector<float> heard_;              // not cleaned yet
-  std::unique_ptr<AudioSink> resampler_;  // into heard_; null: the microphone has this rate
+  std::vector<float> heard_;            // not cleaned yet
+  std::optional<Resampler> resampler_;  // into heard_; nullopt: the microphone has this rate
   std::vector<float> output_;
   Frame before_{};  // the frame heard before
   float heard_share_ = 1, cleaned_share_ = 0;

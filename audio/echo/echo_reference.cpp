@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
-
-#include "audio/calling_sink.h"
 
 namespace predgen {
 namespace {
@@ -21,16 +18,13 @@ constexpr size_t kLeftOfIt = EchoReference::kRate * 10 / 1000;
 
 EchoReference::EchoReference(PlayedSound& played)
     : played_(played),
-      resampler_(std::make_unique<CallingSink>([this](std::span<const float> samples) {
-                   queue_.insert(queue_.end(), samples.begin(), samples.end());
-                 }),
-                 played.sample_rate(), kRate),
+      resampler_(played.sample_rate(), kRate),
       piece_(static_cast<size_t>(played.sample_rate() / kPiecesPerSecond)),
       least_waiting_(std::numeric_limits<size_t>::max()) {}
 
 void EchoReference::pull() {
   while (const size_t count = played_.take(piece_)) {
-    resampler_.write(std::span(piece_).first(count));
+    resampler_.add(std::span(piece_).first(count), queue_);
   }
 }
 

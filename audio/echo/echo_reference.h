@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "audio/played_sound.h"
-#include "audio/resampling_sink.h"
+#include "audio/resampler.h"
 
 namespace predgen {
 
@@ -39,7 +39,7 @@ class EchoReference {
 
   PlayedSound& played_;
   std::vector<float> queue_;  // played, at kRate, not taken yet
-  ResamplingSink resampler_;  // into it
+  Resampler resampler_;       // into it
   std::vector<float> piece_;
   bool has_begun_ = false;
   int64_t num_losses_ = 0;
