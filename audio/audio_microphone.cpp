@@ -12,10 +12,11 @@
 namespace predgen {
 namespace {
 
-constexpr const char* kInstead = "use a sound file, or - for raw samples on standard input";
+constexpr const char* kInsteadOfRecording =
+    "use a sound file, or - for raw samples on standard input";
 
-int on_device(const void* input, void*, unsigned long num_frames, const PaStreamCallbackTimeInfo*,
-              PaStreamCallbackFlags, void* sound) {
+int on_recorded(const void* input, void*, unsigned long num_frames, const PaStreamCallbackTimeInfo*,
+                PaStreamCallbackFlags, void* sound) {
   if (input != nullptr) {
     static_cast<DeviceSound*>(sound)->push({static_cast<const float*>(input), num_frames});
   }
@@ -28,7 +29,8 @@ class PortAudio {
   PortAudio() {
     const PaError error = Pa_Initialize();
     if (error != paNoError) {
-      throw UserError("audio cannot be recorded here ({}): {}", Pa_GetErrorText(error), kInstead);
+      throw UserError("audio cannot be recorded here ({}): {}", Pa_GetErrorText(error),
+                      kInsteadOfRecording);
     }
   }
   ~PortAudio() { Pa_Terminate(); }
@@ -52,7 +54,7 @@ PaDeviceIndex find_device(const std::string& name) {
     if (!name.empty() && std::string(device.name).find(name) != std::string::npos) return i;
   }
   const std::string names = fmt::format("{}", fmt::join(names_of_devices(), ", "));
-  if (names.empty()) throw UserError("there is no microphone: {}", kInstead);
+  if (names.empty()) throw UserError("there is no microphone: {}", kInsteadOfRecording);
   if (!name.empty()) throw UserError("no microphone is called '{}'; there are {}", name, names);
   const PaDeviceIndex device = Pa_GetDefaultInputDevice();
   if (device == paNoDevice) {
@@ -76,12 +78,13 @@ class Microphone : public AudioSource {
       sample_rate_ = static_cast<int>(info.defaultSampleRate);
     }
     sound_ = std::make_unique<DeviceSound>(sample_rate_, clock, std::move(stop));
-    PaError error = Pa_OpenStream(&stream_, &parameters, nullptr, sample_rate_,
-                                  paFramesPerBufferUnspecified, paNoFlag, on_device, sound_.get());
+    PaError error =
+        Pa_OpenStream(&stream_, &parameters, nullptr, sample_rate_, paFramesPerBufferUnspecified,
+                      paNoFlag, on_recorded, sound_.get());
     if (error == paNoError) error = Pa_StartStream(stream_);
     if (error != paNoError) {
       throw UserError("the microphone '{}' does not record {} Hz ({}): {}", info.name, sample_rate_,
-                      Pa_GetErrorText(error), kInstead);
+                      Pa_GetErrorText(error), kInsteadOfRecording);
     }
   }
   ~Microphone() override {

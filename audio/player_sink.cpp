@@ -15,9 +15,9 @@ namespace predgen {
 namespace {
 
 constexpr size_t kMaxQueued = 60 * 44'100;  // samples
-constexpr const char* kInstead = "use --audio-out FILE.wav or --audio-out none";
+constexpr const char* kInsteadOfPlaying = "use --audio-out FILE.wav or --audio-out none";
 
-int on_device(const void*, void* output, unsigned long num_frames, const PaStreamCallbackTimeInfo*,
+int on_played(const void*, void* output, unsigned long num_frames, const PaStreamCallbackTimeInfo*,
               PaStreamCallbackFlags, void* buffer) {
   static_cast<PlaybackBuffer*>(buffer)->fill({static_cast<float*>(output), num_frames});
   return paContinue;
@@ -30,12 +30,13 @@ PlayerSink::PlayerSink(int preferred_rate, std::stop_token stop, PlayedSound* pl
   const SilentStderr silence;
   PaError error = Pa_Initialize();
   if (error != paNoError) {
-    throw UserError("audio cannot be played here ({}): {}", Pa_GetErrorText(error), kInstead);
+    throw UserError("audio cannot be played here ({}): {}", Pa_GetErrorText(error),
+                    kInsteadOfPlaying);
   }
   const PaDeviceIndex device = Pa_GetDefaultOutputDevice();
   if (device == paNoDevice) {
     Pa_Terminate();
-    throw UserError("there is no audio device to play on: {}", kInstead);
+    throw UserError("there is no audio device to play on: {}", kInsteadOfPlaying);
   }
   const PaStreamParameters parameters{
       .device = device,
@@ -48,14 +49,14 @@ PlayerSink::PlayerSink(int preferred_rate, std::stop_token stop, PlayedSound* pl
   }
   buffer_.set_ramp(sample_rate_ / 100);
   error = Pa_OpenStream(&stream_, nullptr, &parameters, sample_rate_, paFramesPerBufferUnspecified,
-                        paNoFlag, on_device, &buffer_);
+                        paNoFlag, on_played, &buffer_);
   if (error == paNoError && played != nullptr) played->begin(sample_rate_);
   if (error == paNoError) error = Pa_StartStream(stream_);
   if (error != paNoError) {
     if (played != nullptr) played->end();
     Pa_Terminate();  // closes the stream, too
     throw UserError("the audio device does not play {} Hz ({}): {}", sample_rate_,
-                    Pa_GetErrorText(error), kInstead);
+                    Pa_GetErrorText(error), kInsteadOfPlaying);
   }
 }
 

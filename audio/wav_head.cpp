@@ -7,7 +7,7 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kChunkHead = 8;           // a name of four letters, and a size
+constexpr int64_t kHeadBytes = 8;           // a name of four letters, and a size
 constexpr int64_t kMostSound = 0xFFFFF000;  // bytes, that a WAV file can say
 constexpr size_t kLongestFormat = 4096, kAlignmentPlace = 12;
 constexpr int kMostChunks = 1000;
@@ -41,13 +41,13 @@ struct Chunk {
 
 /// The chunk whose head is at `place`; nullopt: there is none.
 std::optional<Chunk> chunk_at(std::istream& file, int64_t place) {
-  const std::string head = bytes_at(file, place, kChunkHead);
-  if (std::ssize(head) < kChunkHead) return std::nullopt;
+  const std::string head = bytes_at(file, place, kHeadBytes);
+  if (std::ssize(head) < kHeadBytes) return std::nullopt;
   const std::string_view name = std::string_view(head).substr(0, 4);
   if (std::ranges::any_of(name, [](unsigned char c) { return c < ' ' || c > '~'; })) {
     return std::nullopt;
   }
-  return Chunk{std::string(name), place + kChunkHead,
+  return Chunk{std::string(name), place + kHeadBytes,
                little_endian(std::string_view(head).substr(4))};
 }
 

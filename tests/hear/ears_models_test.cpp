@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 #include <functional>
+#include <iostream>
 #include <optional>
 #include <random>
 #include <sstream>

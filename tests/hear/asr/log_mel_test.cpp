@@ -43,7 +43,7 @@ TEST(Spectrum, IsThatOfTheDefinition) {
   }
 }
 
-// The bands of tests/hear/ears/log_mel_parity.py's reference: 1,000 Hz is mel 15 of 45.2, in 81
+// The bands of tests/hear/asr/log_mel_parity.py's reference: 1,000 Hz is mel 15 of 45.2, in 81
 // parts.
 TEST(LogMel, ATonesBandIsTheLoudest) {
   constexpr int64_t kWindowSound = 2 * kRate;
