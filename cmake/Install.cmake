@@ -94,7 +94,8 @@ foreach(library IN LISTS libraries)
   string(REPLACE predgen_ "" room ${library})
   if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${room})  # otherwise a part of a room, installed with it
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room} DESTINATION include/predgen COMPONENT development
-            FILES_MATCHING PATTERN "*.h" PATTERN samples EXCLUDE)
+            FILES_MATCHING PATTERN "*.h" PATTERN samples EXCLUDE
+            PATTERN asr EXCLUDE PATTERN program EXCLUDE)  # of programs
   endif()
 endforeach()
 list(TRANSFORM libraries REPLACE predgen_ "" OUTPUT_VARIABLE rooms)

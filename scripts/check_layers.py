@@ -11,7 +11,8 @@ import re
 import sys
 
 # Each may include itself and those before it.
-LAYERS = ["core", "text", "page", "kernels", "tensors", "audio", "hear", "model", "voice", "runtime", "data", "evaluate", "train", "serve", "cli"]
+LAYERS = ["core", "text", "page", "kernels", "tensors", "audio", "hear", "model", "voice", "runtime", "data", "evaluate", "train",
+          "serve", "cli"]
 NEVER = {"tests", "bench"}
 NO_TORCH = {"core", "text", "page", "audio", "hear"}
 LIBTORCH = re.compile(r"(ATen|c10|torch)/")
