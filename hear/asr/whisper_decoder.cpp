@@ -56,7 +56,7 @@ int64_t number_of(const ModelFiles& files, const char* key) {
                   files.encoder.string(), key, shortened(entry_of(files, key)));
 }
 
-/// All cores are its own while it decodes.
+/// Somebody waits for a decode, so its threads do not sleep within it.
 OnnxSessionOptions session_options(int num_threads) {
   return {.threads = num_threads, .spins = true, .keeps_plans = true};
 }
