@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/listen/echo_cancelling_source.h"
+#include "audio/echo/echo_cancelling_source.h"
 #include "tests/fakes/echoing_room.h"
 
 namespace {

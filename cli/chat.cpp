@@ -12,11 +12,11 @@
 #include "cli/typed_turns.h"
 #include "core/clock.h"
 #include "core/error.h"
-#include "runtime/listen/queued_turns.h"
-#include "runtime/listen/recorded_source.h"
-#include "runtime/listen/scheduled_source.h"
-#include "runtime/listen/stdin_source.h"
-#include "runtime/listen/transcript_lines.h"
+#include "hear/queued_turns.h"
+#include "hear/transcripts/recorded_source.h"
+#include "hear/transcripts/scheduled_source.h"
+#include "hear/transcripts/stdin_source.h"
+#include "hear/transcripts/transcript_lines.h"
 
 namespace predgen::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/typed_chat.h"
 #include "core/clock.h"
 #include "core/mutex.h"
-#include "runtime/listen/typed_line_source.h"
+#include "hear/transcripts/typed_line_source.h"
 
 namespace predgen::cli {
 

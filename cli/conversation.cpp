@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "audio/make_audio_sink.h"
 #include "cli/model_setup.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -15,7 +16,6 @@
 #include "runtime/converse/end_readout.h"
 #include "runtime/converse/preset.h"
 #include "runtime/generate/model_source.h"
-#include "runtime/speech/make_audio_sink.h"
 #include "runtime/speech/make_speaker.h"
 #include "voice/make_voice.h"
 

@@ -7,6 +7,8 @@
 #include <stop_token>
 #include <string>
 
+#include "audio/audio_sink.h"
+#include "audio/played_sound.h"
 #include "cli/command.h"
 #include "cli/sampling_flags.h"
 #include "cli/voice_flags.h"
@@ -15,8 +17,6 @@
 #include "runtime/converse/session.h"
 #include "runtime/converse/session_options.h"
 #include "runtime/engine/engine.h"
-#include "runtime/speech/audio_sink.h"
-#include "runtime/speech/played_sound.h"
 #include "runtime/speech/speaker.h"
 #include "text/tokenizer.h"
 #include "voice/voice.h"

@@ -10,17 +10,17 @@
 #include <thread>
 #include <vector>
 
+#include "audio/audio_microphone.h"
+#include "audio/echo/echo_canceller.h"
+#include "audio/player_sink.h"
 #include "cli/other_work.h"
 #include "cli/voice_flags.h"
+#include "core/speech_model.h"
 #include "core/text.h"
-#include "model/checkpoint/speech_model.h"
+#include "hear/make_recogniser.h"
 #include "model/device_memory.h"
 #include "model/gpu/cuda_module.h"
 #include "model/gpu/gpu_support.h"
-#include "runtime/listen/audio_microphone.h"
-#include "runtime/listen/echo_canceller.h"
-#include "runtime/listen/make_recogniser.h"
-#include "runtime/speech/player_sink.h"
 #include "voice/espeak/espeak_helper.h"
 
 namespace predgen::cli {

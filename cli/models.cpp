@@ -9,10 +9,10 @@
 #include "cli/models_rm.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/model_names.h"
+#include "core/speech_model.h"
 #include "core/text.h"
 #include "model/checkpoint/checkpoint.h"
-#include "model/checkpoint/model_names.h"
-#include "model/checkpoint/speech_model.h"
 
 namespace predgen::cli {
 namespace fs = std::filesystem;

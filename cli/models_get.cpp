@@ -14,9 +14,9 @@
 
 #include "cli/fetch_script.h"
 #include "core/error.h"
+#include "core/model_names.h"
 #include "core/suggest.h"
 #include "core/text.h"
-#include "model/checkpoint/model_names.h"
 
 namespace predgen::cli {
 namespace {

@@ -9,17 +9,17 @@
 #include <string>
 #include <utility>
 
+#include "audio/echo/echo_cancelling_source.h"
+#include "audio/make_audio_source.h"
+#include "audio/recording_source.h"
 #include "cli/command.h"
 #include "cli/conversation.h"
 #include "cli/talk_view.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/stop.h"
-#include "runtime/listen/echo_cancelling_source.h"
-#include "runtime/listen/make_audio_source.h"
-#include "runtime/listen/make_recogniser.h"
-#include "runtime/listen/recording_source.h"
-#include "runtime/listen/spoken_turns.h"
+#include "hear/make_recogniser.h"
+#include "hear/spoken_turns.h"
 #include "runtime/speech/wait_until_heard.h"
 
 namespace predgen::cli {

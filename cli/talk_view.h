@@ -7,8 +7,8 @@
 
 #include "cli/terminal/word_stream.h"
 #include "core/json.h"
+#include "hear/spoken_turns.h"
 #include "runtime/converse/turn.h"
-#include "runtime/listen/spoken_turns.h"
 
 namespace predgen::cli {
 

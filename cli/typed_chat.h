@@ -9,7 +9,7 @@
 #include "cli/terminal/key.h"
 #include "cli/terminal/line_editor.h"
 #include "cli/terminal/live_region.h"
-#include "runtime/listen/typed_line_source.h"
+#include "hear/transcripts/typed_line_source.h"
 
 namespace predgen::cli {
 

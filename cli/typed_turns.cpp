@@ -13,8 +13,8 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/stop.h"
+#include "hear/transcripts/scheduled_source.h"
 #include "runtime/converse/session_options.h"
-#include "runtime/listen/scheduled_source.h"
 #include "runtime/speech/speaker.h"
 
 namespace predgen::cli {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/model_names.h"
+#include "core/speech_model.h"
 #include "core/version.h"
-#include "model/checkpoint/model_names.h"
-#include "model/checkpoint/speech_model.h"
 
 namespace predgen::cli {
 namespace {

@@ -31,7 +31,7 @@ endif()
 if(PREDGEN_ESPEAK)
   set_target_properties(predgen-espeak PROPERTIES INSTALL_RPATH "$ORIGIN/../../lib")
   install(TARGETS predgen-espeak DESTINATION libexec/predgen)
-  install(FILES ${PROJECT_SOURCE_DIR}/helpers/espeak/LICENSE DESTINATION share/doc/predgen RENAME LICENSE.predgen-espeak)
+  install(FILES ${PROJECT_SOURCE_DIR}/voice/espeak/program/LICENSE DESTINATION share/doc/predgen RENAME LICENSE.predgen-espeak)
 endif()
 if(TARGET predgen-ears)
   set_target_properties(predgen-ears PROPERTIES INSTALL_RPATH "$ORIGIN/../../lib")
@@ -98,7 +98,8 @@ foreach(library IN LISTS libraries)
   string(REPLACE predgen_ "" room ${library})
   if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${room})  # otherwise a part of a room, installed with it
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room} DESTINATION include/predgen COMPONENT development
-            FILES_MATCHING PATTERN "*.h" PATTERN samples EXCLUDE)
+            FILES_MATCHING PATTERN "*.h" PATTERN samples EXCLUDE
+            PATTERN asr EXCLUDE PATTERN program EXCLUDE)  # of programs
   endif()
 endforeach()
 list(TRANSFORM libraries REPLACE predgen_ "" OUTPUT_VARIABLE rooms)

@@ -1,5 +1,6 @@
 # What predgen's libraries link. Installed as well: find_package(predgen) finds it with this same file.
-#   predgen_torch_dir   folder of LibTorch; empty: only what predgen::core and predgen::text link
+#   predgen_only_text   true: only what predgen::core and predgen::text link
+#   predgen_torch_dir   folder of LibTorch; empty: only what the rooms without it link
 #   predgen_arrow_dir   folder of Arrow's libraries; empty: no Parquet
 #   predgen_speech_dir  folder of sherpa-onnx, its libraries in lib/; empty: no recogniser, no small voices
 #   PREDGEN_CUDA        CUDA toolkit, for a LibTorch that is not the wheel's; empty: none
@@ -13,14 +14,17 @@ pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET sentencepiece)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
-if(NOT predgen_torch_dir OR TARGET predgen::torch)
+if(predgen_only_text)
   return()
 endif()
 pkg_check_modules(SNDFILE REQUIRED IMPORTED_TARGET sndfile)
 pkg_check_modules(SAMPLERATE REQUIRED IMPORTED_TARGET samplerate)
 pkg_check_modules(PORTAUDIO REQUIRED IMPORTED_TARGET portaudio-2.0)
-pkg_check_modules(SPEEXDSP IMPORTED_TARGET speexdsp)  # runtime/ does without
+pkg_check_modules(SPEEXDSP IMPORTED_TARGET speexdsp)  # audio/ does without
 find_package(Boost 1.74 REQUIRED)  # headers only: Beast
+if(NOT predgen_torch_dir OR TARGET predgen::torch)
+  return()
+endif()
 find_package(HDF5 REQUIRED COMPONENTS C)  # compiles a C test: the project needs C among its languages
 
 # HDF5's own targets differ between cmake versions; this one does not.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "evaluate/grading.h"
-#include "runtime/listen/recorded_source.h"
+#include "hear/transcripts/recorded_source.h"
 #include "text/tokenizer.h"
 
 namespace predgen::evaluate {

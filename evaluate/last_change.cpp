@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/edit_distance.h"
-#include "runtime/listen/typed_source.h"
+#include "hear/transcripts/typed_source.h"
 #include "text/bare_words.h"
 
 namespace predgen::evaluate {

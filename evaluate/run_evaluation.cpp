@@ -9,6 +9,7 @@
 #include <memory>
 #include <thread>
 
+#include "audio/wav_sink.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/hash.h"
@@ -22,7 +23,6 @@
 #include "evaluate/turn_sets.h"
 #include "model/checkpoint/checkpoint.h"
 #include "model/weights/weights_hash.h"
-#include "runtime/speech/wav_sink.h"
 
 namespace predgen::evaluate {
 namespace {

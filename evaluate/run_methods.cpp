@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <span>
 
+#include "audio/make_audio_sink.h"
 #include "core/error.h"
 #include "core/stop.h"
 #include "evaluate/score.h"
 #include "evaluate/turn_schedule.h"
+#include "hear/transcripts/scheduled_source.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/system_prompt.h"
-#include "runtime/listen/scheduled_source.h"
 #include "runtime/price/engine_prices.h"
-#include "runtime/speech/make_audio_sink.h"
 #include "runtime/speech/make_speaker.h"
 
 namespace predgen::evaluate {

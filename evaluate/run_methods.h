@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "audio/audio_sink.h"
 #include "evaluate/eval_config.h"
 #include "evaluate/eval_turn.h"
 #include "evaluate/gpu_energy.h"
@@ -15,7 +16,6 @@
 #include "runtime/converse/turn.h"
 #include "runtime/engine/engine.h"
 #include "runtime/generate/make_generator.h"
-#include "runtime/speech/audio_sink.h"
 #include "text/tokenizer.h"
 #include "voice/ahead_buffer.h"
 #include "voice/speech_synthesizer.h"

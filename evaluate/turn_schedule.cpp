@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/listen/recorded_source.h"
-#include "runtime/listen/typed_source.h"
+#include "hear/transcripts/recorded_source.h"
+#include "hear/transcripts/typed_source.h"
 
 namespace predgen::evaluate {
 namespace {

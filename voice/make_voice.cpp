@@ -2,10 +2,10 @@
 
 #include <filesystem>
 
+#include "hear/onnx/onnx_runtime.h"
 #include "voice/espeak/espeak_helper.h"
 #include "voice/espeak/espeak_voice.h"
 #include "voice/hibari/hibari_voice.h"
-#include "voice/onnx/onnx_runtime.h"
 #include "voice/piper/piper_voice.h"
 #include "voice/zonos/zonos_voice.h"
 

@@ -14,9 +14,9 @@
 #include "core/random.h"
 #include "core/text.h"
 #include "evaluate/statistics.h"
+#include "hear/transcripts/scheduled_source.h"
 #include "runtime/converse/preset.h"
 #include "runtime/converse/session.h"
-#include "runtime/listen/scheduled_source.h"
 #include "tests/fakes/baton_clock.h"
 #include "tests/fakes/queued_threads.h"
 

@@ -1,10 +1,10 @@
 // open_checkpoint() of model/checkpoint/checkpoint.h: the list of formats.
 
 #include "core/error.h"
+#include "core/model_names.h"
 #include "model/checkpoint/checkpoint.h"
 #include "model/checkpoint/gguf_checkpoint.h"
 #include "model/checkpoint/hugging_face_folder.h"
-#include "model/checkpoint/model_names.h"
 
 namespace predgen {
 namespace fs = std::filesystem;

@@ -17,7 +17,7 @@ class Store;
 
 namespace predgen {
 
-/// All code that needs CUDA's libraries, in one shared library (helpers/cuda/) that is opened when
+/// All code that needs CUDA's libraries, in one shared library (model/gpu/) that is opened when
 /// a GPU is wanted and stays open: programs do not link CUDA. It throws only exceptions of LibTorch
 /// and the standard library, whose types are in libraries that the program has loaded, and none of
 /// predgen's.

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "hear/transcripts/transcript_source.h"
 #include "runtime/generate/generator.h"
-#include "runtime/listen/transcript_source.h"
 #include "text/sentence/sentence_splitter.h"
 #include "text/token_ids.h"
 #include "text/tools/tool_call.h"

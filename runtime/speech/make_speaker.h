@@ -4,7 +4,7 @@
 #include <optional>
 #include <stop_token>
 
-#include "runtime/speech/audio_sink.h"
+#include "audio/audio_sink.h"
 #include "runtime/speech/speaker.h"
 #include "runtime/speech/virtual_speaker.h"
 #include "voice/ahead_buffer.h"

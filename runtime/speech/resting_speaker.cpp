@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "runtime/speech/calling_sink.h"
+#include "audio/calling_sink.h"
+#include "audio/resampling_sink.h"
 #include "runtime/speech/make_speaker.h"
-#include "runtime/speech/resampling_sink.h"
 
 namespace predgen {
 

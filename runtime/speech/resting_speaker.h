@@ -4,9 +4,9 @@
 #include <memory>
 #include <span>
 
+#include "audio/audio_sink.h"
 #include "core/clock.h"
 #include "runtime/engine/baton.h"
-#include "runtime/speech/audio_sink.h"
 #include "runtime/speech/speaker.h"
 #include "voice/ahead_buffer.h"
 #include "voice/speech_synthesizer.h"

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "audio/audio_sink.h"
 #include "core/clock.h"
-#include "runtime/speech/audio_sink.h"
 
 namespace predgen {
 

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "audio/audio_sink.h"
 #include "core/mutex.h"
-#include "runtime/speech/audio_sink.h"
 #include "runtime/speech/speaker.h"
 #include "voice/ahead_buffer.h"
 #include "voice/speech_synthesizer.h"

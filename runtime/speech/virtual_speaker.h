@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/speech/audio_sink.h"
+#include "audio/audio_sink.h"
 #include "runtime/speech/speaker.h"
 #include "voice/ahead_buffer.h"
 #include "voice/speech_synthesizer.h"

@@ -4,16 +4,16 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "audio/resampler.h"
+#include "audio/sound_encoder.h"
 #include "core/base64.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/log.h"
 #include "core/stop.h"
 #include "core/text.h"
-#include "runtime/speech/calling_sink.h"
-#include "runtime/speech/resampling_sink.h"
-#include "runtime/speech/sound_encoder.h"
 #include "runtime/speech/speak_sentence.h"
 #include "serve/api_error.h"
 #include "serve/request_fields.h"
@@ -126,17 +126,21 @@ class SpeechOut {
 /// False: nobody wants the rest.
 bool speak(const SpeechRequest& request, SpeechSynthesizer& voice, HttpReply& reply,
            const std::stop_token& stop, SpeechOut& out) {
-  ResamplingSink sink(
-      std::make_unique<CallingSink>([&](std::span<const float> samples) { out.write(samples); }),
-      voice.sample_rate(), kRealtimeRate);
+  Resampler resampler(voice.sample_rate(), kRealtimeRate);
+  std::vector<float> resampled;
   SentenceEndFinder ends;
   size_t spoken = 0;
   const auto goes_on = [&] {
     throw_if_stopped(stop);
     return !reply.is_gone();
   };
+  const auto send = [&] {
+    if (!resampled.empty()) out.write(resampled);
+    resampled.clear();
+  };
   const auto take = [&](std::span<const float> samples) {
-    sink.write(samples);
+    resampler.add(samples, resampled);
+    send();
     return true;
   };
   while (const std::optional<size_t> end = ends.next(request.input, /*complete=*/true)) {
@@ -144,7 +148,8 @@ bool speak(const SpeechRequest& request, SpeechSynthesizer& voice, HttpReply& re
     if (!speak_sentence(voice, sentence, goes_on, take)) return false;
     spoken = *end;
   }
-  sink.drain();
+  resampler.finish(resampled);
+  send();
   return true;
 }
 

@@ -7,7 +7,7 @@
 #include "core/log.h"
 #include "core/stop.h"
 #include "core/text.h"
-#include "runtime/listen/transcribe.h"
+#include "hear/transcribe.h"
 #include "serve/api_error.h"
 #include "serve/openai/transcription_request.h"
 #include "serve/request_fields.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/text.h"
-#include "runtime/listen/transcript_lines.h"
+#include "hear/transcripts/transcript_lines.h"
 
 namespace predgen::serve {
 namespace {

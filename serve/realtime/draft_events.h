@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/listen/transcript_source.h"
+#include "hear/transcripts/transcript_source.h"
 #include "serve/realtime/conversation_listener.h"
 
 namespace predgen::serve {

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 
-#include "runtime/speech/calling_sink.h"
-#include "runtime/speech/g711.h"
-#include "runtime/speech/pcm16.h"
+#include "audio/g711.h"
+#include "audio/pcm16.h"
 
 namespace predgen::serve {
 namespace {
@@ -33,12 +31,9 @@ Encoding encoding_named(const Json& name, const std::string& where) {
   RequestFields::fail_unsupported(where, "must be audio/pcm, audio/pcmu or audio/pcma");
 }
 
-std::unique_ptr<ResamplingSink> resampler(int from_rate, int to_rate, std::vector<float>& into) {
-  if (from_rate == to_rate) return nullptr;
-  auto sink = std::make_unique<CallingSink>([&into](std::span<const float> samples) {
-    into.insert(into.end(), samples.begin(), samples.end());
-  });
-  return std::make_unique<ResamplingSink>(std::move(sink), from_rate, to_rate);
+std::optional<Resampler> resampler(int from_rate, int to_rate) {
+  if (from_rate == to_rate) return std::nullopt;
+  return Resampler(from_rate, to_rate);
 }
 
 std::vector<float> samples_in(std::string_view bytes, Encoding encoding) {
@@ -91,7 +86,7 @@ LineFormat read_line_format(RequestFields& fields, const std::string& name,
 }
 
 LineDecoder::LineDecoder(const LineFormat& format)
-    : format_(format), resampler_(resampler(format.rate, kRealtimeRate, resampled_)) {}
+    : format_(format), resampler_(resampler(format.rate, kRealtimeRate)) {}
 
 std::vector<float> LineDecoder::decode(std::string_view bytes) {
   half_ += bytes;
@@ -100,14 +95,16 @@ std::vector<float> LineDecoder::decode(std::string_view bytes) {
       samples_in(std::string_view(half_).substr(0, size), format_.encoding);
   half_.erase(0, size);
   if (!resampler_) return samples;
-  resampler_->write(samples);
-  return std::exchange(resampled_, {});
+  std::vector<float> resampled;
+  resampler_->add(samples, resampled);
+  return resampled;
 }
 
 std::vector<float> LineDecoder::finish() {
   half_.clear();
-  if (resampler_) resampler_->drain();
-  return std::exchange(resampled_, {});
+  std::vector<float> rest;
+  if (resampler_) resampler_->finish(rest);
+  return rest;
 }
 
 void LineDecoder::clear() {
@@ -116,22 +113,20 @@ void LineDecoder::clear() {
 }
 
 LineEncoder::LineEncoder(const LineFormat& format)
-    : format_(format), resampler_(resampler(kRealtimeRate, format.rate, resampled_)) {}
+    : format_(format), resampler_(resampler(kRealtimeRate, format.rate)) {}
 
 std::string LineEncoder::encode(std::span<const int16_t> samples) {
   if (!resampler_) return bytes_in(samples, format_.encoding);
-  resampler_->write(from_pcm16(bytes_of(samples)));
-  return take();
+  std::vector<float> resampled;
+  resampler_->add(from_pcm16(bytes_of(samples)), resampled);
+  return bytes_in(to_pcm16(resampled), format_.encoding);
 }
 
 std::string LineEncoder::finish() {
   if (!resampler_) return {};
-  resampler_->drain();
-  return take();
-}
-
-std::string LineEncoder::take() {
-  return bytes_in(to_pcm16(std::exchange(resampled_, {})), format_.encoding);
+  std::vector<float> rest;
+  resampler_->finish(rest);
+  return bytes_in(to_pcm16(rest), format_.encoding);
 }
 
 }  // namespace predgen::serve

@@ -1,14 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "audio/resampler.h"
 #include "core/json.h"
-#include "runtime/speech/resampling_sink.h"
 #include "serve/request_fields.h"
 
 namespace predgen::serve {
@@ -34,8 +34,6 @@ LineFormat read_line_format(RequestFields& fields, const std::string& name,
 class LineDecoder {
  public:
   explicit LineDecoder(const LineFormat& format);
-  LineDecoder(const LineDecoder&) = delete;
-  LineDecoder& operator=(const LineDecoder&) = delete;
 
   const LineFormat& format() const { return format_; }
   /// Samples in [-1,1]. Half a sample waits for the next chunk.
@@ -47,28 +45,22 @@ class LineDecoder {
 
  private:
   const LineFormat format_;
-  std::string half_;                           // of a sample
-  std::vector<float> resampled_;               // not returned yet
-  std::unique_ptr<ResamplingSink> resampler_;  // null: the rate is kRealtimeRate
+  std::string half_;                    // of a sample
+  std::optional<Resampler> resampler_;  // nullopt: the rate is kRealtimeRate
 };
 
 /// The sound of a response, from kRealtimeRate to what its client wants. Used by one thread.
 class LineEncoder {
  public:
   explicit LineEncoder(const LineFormat& format);
-  LineEncoder(const LineEncoder&) = delete;
-  LineEncoder& operator=(const LineEncoder&) = delete;
 
   std::string encode(std::span<const int16_t> samples);
   /// The rest of the sound, which ends here.
   std::string finish();
 
  private:
-  std::string take();
-
   const LineFormat format_;
-  std::vector<float> resampled_;               // not returned yet
-  std::unique_ptr<ResamplingSink> resampler_;  // null: the rate is kRealtimeRate
+  std::optional<Resampler> resampler_;  // nullopt: the rate is kRealtimeRate
 };
 
 }  // namespace predgen::serve

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "runtime/listen/transcript_lines.h"
-#include "runtime/listen/turn_taking.h"
+#include "hear/transcripts/transcript_lines.h"
+#include "hear/turn_taking.h"
 #include "serve/realtime/dialogue.h"
 #include "serve/realtime/sound_in.h"
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "hear/transcripts/transcript_messages.h"
 #include "serve/realtime/realtime_conversation.h"
 #include "serve/realtime/realtime_events.h"
-#include "text/transcripts/transcript_messages.h"
 
 namespace predgen::serve {
 

@@ -3,9 +3,9 @@
 #include <string>
 
 #include "core/clock.h"
+#include "hear/recogniser.h"
 #include "runtime/converse/session.h"
 #include "runtime/engine/baton.h"
-#include "runtime/listen/recogniser.h"
 #include "serve/realtime/realtime_settings.h"
 #include "serve/serve_metrics.h"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "runtime/speech/pcm16.h"
+#include "audio/pcm16.h"
 #include "serve/new_id.h"
 
 namespace predgen::serve {

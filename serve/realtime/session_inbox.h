@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/mutex.h"
-#include "runtime/listen/heard_source.h"
+#include "runtime/converse/heard_source.h"
 #include "voice/speech_synthesizer.h"
 
 namespace predgen::serve {

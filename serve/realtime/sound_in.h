@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/clock.h"
-#include "runtime/listen/turn_recogniser.h"
+#include "hear/turn_recogniser.h"
 #include "serve/api_error.h"
 #include "serve/realtime/line_format.h"
 #include "serve/realtime/turn_detection.h"

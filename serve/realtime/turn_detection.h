@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/json.h"
-#include "runtime/listen/end_of_turn.h"
+#include "hear/end_of_turn.h"
 #include "serve/realtime/refusals.h"
 #include "serve/request_fields.h"
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "audio/pcm16.h"
 #include "core/error.h"
-#include "runtime/speech/pcm16.h"
 #include "runtime/speech/speak_sentence.h"
 #include "serve/api_error.h"
 

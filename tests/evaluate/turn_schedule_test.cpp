@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/listen/typed_source.h"
+#include "hear/transcripts/typed_source.h"
 
 namespace predgen::evaluate {
 namespace {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "runtime/speech/audio_sink.h"
+#include "audio/audio_sink.h"
 
 namespace predgen {
 

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "runtime/listen/audio_source.h"
-#include "runtime/speech/playback_buffer.h"
+#include "audio/audio_source.h"
+#include "audio/playback_buffer.h"
 
 namespace predgen {
 

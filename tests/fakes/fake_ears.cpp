@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/listen/ears_frames.h"
+#include "hear/ears_frames.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "runtime/listen/ears_options.h"
+#include "hear/ears_options.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace predgen {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/listen/recogniser.h"
+#include "hear/recogniser.h"
 
 namespace predgen {
 

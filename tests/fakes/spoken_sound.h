@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "helpers/ears/decoder.h"
+#include "hear/asr/decoder.h"
 
 namespace predgen::ears {
 

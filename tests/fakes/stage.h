@@ -8,11 +8,11 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "hear/transcripts/scheduled_source.h"
+#include "hear/transcripts/typed_source.h"
 #include "runtime/converse/preset.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/system_prompt.h"
-#include "runtime/listen/scheduled_source.h"
-#include "runtime/listen/typed_source.h"
 #include "runtime/price/engine_prices.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"

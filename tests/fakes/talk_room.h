@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "audio/audio_sink.h"
 #include "core/clock.h"
 #include "core/error.h"
-#include "runtime/speech/audio_sink.h"
 #include "voice/speech_synthesizer.h"
 
 namespace predgen {

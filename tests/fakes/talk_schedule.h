@@ -6,7 +6,7 @@
 
 #include "core/random.h"
 #include "core/text.h"
-#include "runtime/listen/user_turns.h"
+#include "hear/user_turns.h"
 #include "tests/fakes/talk_room.h"
 #include "text/backchannel.h"
 

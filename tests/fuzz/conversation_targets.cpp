@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "runtime/listen/sherpa_recogniser.h"
+#include "hear/sherpa_recogniser.h"
 #include "tests/fakes/waiting.h"
 #include "tests/fuzz/lines.h"
 #include "tests/fuzz/targets.h"

@@ -6,11 +6,11 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/sha256.h"
-#include "runtime/listen/transcript_lines.h"
+#include "hear/transcripts/transcript_lines.h"
+#include "hear/transcripts/transcript_messages.h"
 #include "tests/fakes/fake_api.h"
 #include "tests/fuzz/lines.h"
 #include "tests/fuzz/targets.h"
-#include "text/transcripts/transcript_messages.h"
 
 namespace predgen {
 namespace {

@@ -185,9 +185,11 @@ class Package(Installed):
         self.succeeds(self.configured("speech", project, f"-DCMAKE_PREFIX_PATH={self.tree}")[0])
 
     def test_find_package(self):
-        done, build = self.configured("text", CONSUMER_CMAKE.format(component="text"), f"-DCMAKE_PREFIX_PATH={self.tree}")
-        self.succeeds(done)
-        self.counts_tokens(build)
+        for component in "text", "hear":
+            done, build = self.configured(component, CONSUMER_CMAKE.format(component=component),
+                                          f"-DCMAKE_PREFIX_PATH={self.tree}", f"-DPREDGEN_LIBTORCH={self.elsewhere}")
+            self.succeeds(done)
+            self.counts_tokens(build)
 
     def test_find_package_needs_libtorch_for_more(self):
         project = CONSUMER_CMAKE.format(component="model").replace("LANGUAGES CXX", "LANGUAGES C CXX")

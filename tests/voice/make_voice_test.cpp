@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 
 #include "core/files.h"
+#include "hear/onnx/onnx_runtime.h"
 #include "tests/fakes/environment_variable.h"
 #include "tests/fakes/espeak_test.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
-#include "voice/onnx/onnx_runtime.h"
 
 namespace predgen {
 namespace {

@@ -18,7 +18,7 @@ namespace predgen {
 struct EspeakFrame {
   enum class Type { kAudio, kPhonemes, kNames, kDone };
   Type type = Type::kDone;
-  std::string payload;  // as helpers/espeak/README.md says
+  std::string payload;  // as voice/espeak/program/README.md says
 };
 
 /// Thrown if espeak-ng lacks the voice or language that a request names.

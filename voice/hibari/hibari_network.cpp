@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "voice/onnx/onnx_session.h"
+#include "hear/onnx/onnx_session.h"
 
 namespace predgen {
 namespace {
@@ -16,6 +16,13 @@ namespace {
 constexpr int64_t kBins = 601;
 // Few enough for LibTorch to compute on the calling thread.
 constexpr int64_t kFramesPerStep = 27;
+
+/// A view that keeps the output's memory.
+at::Tensor to_tensor(const OnnxOutput& output) {
+  return at::from_blob(
+      const_cast<float*>(output.values.data()), output.shape, [owner = output.owner](void*) {},
+      at::kFloat);
+}
 
 const std::vector<std::string>& output_names() {
   static const std::vector<std::string> names{"lh", "theta", "ln", "lr", "phi", "f0"};
@@ -72,10 +79,14 @@ std::unique_ptr<Synthesis> HibariNetwork::speak(const std::string& phonemes) con
 }
 
 HibariFrames HibariNetwork::frames(const std::vector<int64_t>& ids) const {
-  const at::Tensor ids_1L = at::tensor(ids, at::kLong).unsqueeze(0);
-  const at::Tensor speed = at::full({1}, settings_.speed, at::kFloat);
-  std::vector<at::Tensor> outputs =
-      graph_->run({{"ids", ids_1L}, {"speed", speed}}, output_names());
+  const auto speed = static_cast<float>(settings_.speed);
+  std::vector<at::Tensor> outputs;
+  for (const OnnxOutput& output :
+       graph_->run({{.name = "ids", .shape = {1, std::ssize(ids)}, .integers = ids},
+                    {.name = "speed", .shape = {1}, .floats = {&speed, 1}}},
+                   output_names(), {})) {
+    outputs.push_back(to_tensor(output));
+  }
   PREDGEN_CHECK(outputs.size() == output_names().size(), "{} outputs", outputs.size());
   const int64_t num_frames = outputs.back().size(-1);
   for (size_t i = 0; i + 1 < outputs.size(); ++i) {

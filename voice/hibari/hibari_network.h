@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "hear/onnx/onnx_graph.h"
 #include "voice/clauses/phoneme_network.h"
 #include "voice/hibari/hibari_alphabet.h"
 #include "voice/hibari/hibari_sound.h"
-#include "voice/onnx/onnx_graph.h"
 
 namespace predgen {
 

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "model/checkpoint/model_names.h"
+#include "core/model_names.h"
 
 namespace predgen {
 

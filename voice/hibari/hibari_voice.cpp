@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "core/error.h"
-#include "model/checkpoint/model_names.h"
+#include "core/model_names.h"
+#include "hear/onnx/onnx_runtime.h"
 #include "voice/clauses/clause_synthesizer.h"
-#include "voice/onnx/onnx_runtime.h"
 
 namespace predgen {
 namespace {

@@ -1,8 +1,7 @@
 #include "voice/piper/piper_network.h"
 
-#include <c10/core/InferenceMode.h>
-
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/error.h"
@@ -16,13 +15,9 @@ class PiperPiece : public Synthesis {
       : model_(model), ids_(std::move(ids)), speaker_(speaker), speed_(speed) {}
 
   bool advance(std::vector<float>& samples) override {
-    const c10::InferenceMode inference;
     if (ids_.empty()) return false;
-    const at::Tensor sound = model_.run(std::exchange(ids_, {}), speaker_, speed_);
-    const float* const values = sound.const_data_ptr<float>();
-    for (int64_t i = 0; i < sound.numel(); ++i) {
-      samples.push_back(std::clamp(values[i], -1.0F, 1.0F));
-    }
+    const OnnxOutput sound = model_.run(std::exchange(ids_, {}), speaker_, speed_);
+    for (const float sample : sound.values) samples.push_back(std::clamp(sample, -1.0F, 1.0F));
     return false;
   }
 
@@ -48,17 +43,22 @@ PiperModel::PiperModel(std::unique_ptr<const OnnxGraph> graph, PiperConfig confi
   }
 }
 
-at::Tensor PiperModel::run(const std::vector<int64_t>& ids, int64_t speaker, double speed) const {
-  const auto chosen = [](double set, double own) { return set < 0 ? own : set; };
-  std::vector<OnnxInput> inputs{
-      {"input", at::tensor(ids, at::kLong).unsqueeze(0)},
-      {"input_lengths", at::tensor({static_cast<int64_t>(ids.size())}, at::kLong)},
-      {"scales", at::tensor({chosen(settings_.noise_scale, config_.noise_scale),
-                             config_.length_scale / (settings_.speed * speed),
-                             chosen(settings_.noise_w, config_.noise_w)},
-                            at::kFloat)}};
-  if (takes_speaker(*graph_)) inputs.push_back({"sid", at::tensor({speaker}, at::kLong)});
-  return graph_->run(inputs, {"output"}).front().reshape(-1);
+OnnxOutput PiperModel::run(const std::vector<int64_t>& ids, int64_t speaker, double speed) const {
+  const auto chosen = [](double set, double own) {
+    return static_cast<float>(set < 0 ? own : set);
+  };
+  const std::array<float, 3> scales{
+      chosen(settings_.noise_scale, config_.noise_scale),
+      static_cast<float>(config_.length_scale / (settings_.speed * speed)),
+      chosen(settings_.noise_w, config_.noise_w)};
+  const std::array<int64_t, 1> length{std::ssize(ids)};
+  std::vector<OnnxInput> inputs{{.name = "input", .shape = {1, length[0]}, .integers = ids},
+                                {.name = "input_lengths", .shape = {1}, .integers = length},
+                                {.name = "scales", .shape = {3}, .floats = scales}};
+  if (takes_speaker(*graph_)) {
+    inputs.push_back({.name = "sid", .shape = {1}, .integers = {&speaker, 1}});
+  }
+  return graph_->run(inputs, {"output"}, {}).front();
 }
 
 std::unique_ptr<Synthesis> PiperNetwork::speak(const std::string& phonemes) const {

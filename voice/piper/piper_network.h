@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "hear/onnx/onnx_graph.h"
 #include "voice/clauses/phoneme_network.h"
-#include "voice/onnx/onnx_graph.h"
 #include "voice/piper/piper_config.h"
 
 namespace predgen {
@@ -29,9 +29,9 @@ class PiperModel {
              const PiperSettings& settings);
 
   const PiperConfig& config() const { return config_; }
-  /// Samples [N] for config().phoneme_ids(), spoken by a speaker of the config,
+  /// N samples, in any shape, for config().phoneme_ids(), spoken by a speaker of the config,
   /// `speed` times as fast as the settings say.
-  at::Tensor run(const std::vector<int64_t>& ids, int64_t speaker, double speed = 1) const;
+  OnnxOutput run(const std::vector<int64_t>& ids, int64_t speaker, double speed = 1) const;
 
  private:
   std::unique_ptr<const OnnxGraph> graph_;

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/model_names.h"
 #include "core/text.h"
-#include "model/checkpoint/model_names.h"
 
 namespace predgen {
 namespace fs = std::filesystem;

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/error.h"
+#include "hear/onnx/onnx_runtime.h"
+#include "hear/onnx/onnx_session.h"
 #include "voice/clauses/clause_synthesizer.h"
-#include "voice/onnx/onnx_runtime.h"
-#include "voice/onnx/onnx_session.h"
 
 namespace predgen {
 namespace {

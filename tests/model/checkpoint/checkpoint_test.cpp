@@ -9,6 +9,7 @@
 #include "model/checkpoint/save_model.h"
 #include "model/weights/adapter.h"
 #include "model/weights/lora.h"
+#include "tests/fakes/environment_variable.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/memory_checkpoint.h"
 #include "tests/fakes/small_models.h"
@@ -74,6 +75,19 @@ TEST(Checkpoint, AnyFormatIsSavedAsAHuggingFaceFolder) {
   EXPECT_EQ(read_json(folder / "config.json"), model->config().to_json());
   EXPECT_TRUE(
       at::equal(probe(*load_model(*open_checkpoint(folder.path()), {}, kCpu)), probe(*model)));
+}
+
+TEST(OpenCheckpoint, TakesNames) {
+  const TemporaryFolder models;
+  const EnvironmentVariable folder("PREDGEN_MODELS", models.path().c_str());
+  make_folder(models / "tiny");
+  EXPECT_EQ(open_checkpoint("tiny")->name(), (models / "tiny").string());
+  write_file(models / "other", "x");
+  expect_user_error([] { open_checkpoint("other"); },
+                    {(models / "other").string(), "is not a model folder or GGUF file"});
+  write_file(models / "model.safetensors", "x");
+  expect_user_error([&] { open_checkpoint(models / "model.safetensors"); },
+                    {"give the folder that it lies in"});
 }
 
 TEST(OpenCheckpoint, RefusesWhatIsNone) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "runtime/listen/typed_line_source.h"
+#include "hear/transcripts/typed_line_source.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/stage.h"
 

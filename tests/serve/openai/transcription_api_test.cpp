@@ -4,8 +4,8 @@
 
 #include <map>
 
+#include "audio/sound_encoder.h"
 #include "core/json.h"
-#include "runtime/speech/sound_encoder.h"
 #include "serve/api_error.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/fakes/recogniser_desk.h"

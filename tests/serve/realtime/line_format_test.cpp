@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "runtime/speech/pcm16.h"
+#include "audio/pcm16.h"
 #include "serve/api_error.h"
 
 namespace predgen::serve {

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -21,20 +22,19 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/log.h"
+#include "hear/onnx/onnx_session.h"
 #include "voice/clauses/spoken_pieces.h"
 #include "voice/espeak/espeak_phonemes.h"
 #include "voice/hibari/hibari_network.h"
-#include "voice/onnx/onnx_session.h"
 #include "voice/piper/piper_network.h"
 
 namespace {
 
 using namespace predgen;
 
-void write_samples(const std::string& file, const at::Tensor& samples) {
-  const at::Tensor whole = samples.contiguous();
-  write_file(file, std::string_view(reinterpret_cast<const char*>(whole.const_data_ptr<float>()),
-                                    whole.nbytes()));
+void write_samples(const std::string& file, std::span<const float> samples) {
+  write_file(file,
+             std::string_view(reinterpret_cast<const char*>(samples.data()), samples.size_bytes()));
 }
 
 Json pieces_of(const Json& request, EspeakPhonemes& espeak) {
@@ -75,7 +75,9 @@ Json say_with_hibari(const Json& request, const HibariNetwork& network) {
     const HibariFrames frames = network.frames(ids);
     const at::Tensor all = at::cat({frames.voice_BF, frames.turn_BF, frames.noise_BF,
                                     frames.rest_BF, frames.phase_BF, frames.pitch_F.unsqueeze(0)});
-    write_samples(json_get<std::string>(request, "frames", "request"), all);
+    const at::Tensor whole = all.contiguous();
+    write_samples(json_get<std::string>(request, "frames", "request"),
+                  {whole.const_data_ptr<float>(), static_cast<size_t>(whole.numel())});
   }
   if (request.contains("noise")) {
     std::string bytes = read_file(json_get<std::string>(request, "noise", "request"));
@@ -87,7 +89,7 @@ Json say_with_hibari(const Json& request, const HibariNetwork& network) {
     for (int64_t at = 0; at < count; at += kStep) {
       sound.push(noise.slice(0, at, std::min(at + kStep, count)), samples);
     }
-    write_samples(json_get<std::string>(request, "output", "request"), at::tensor(samples));
+    write_samples(json_get<std::string>(request, "output", "request"), samples);
   }
   return {{"letters", letters}, {"ids", ids}};
 }
@@ -98,7 +100,8 @@ Json say_with_piper(const Json& request) {
                          {.noise_scale = 0, .noise_w = 0});
   const auto ids =
       model.config().phoneme_ids(json_get<std::string>(request, "phonemes", "request"));
-  write_samples(json_get<std::string>(request, "output", "request"), model.run(ids, 0));
+  const OnnxOutput said = model.run(ids, 0);
+  write_samples(json_get<std::string>(request, "output", "request"), said.values);
   return {{"ids", ids}};
 }
 

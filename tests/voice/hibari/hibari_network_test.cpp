@@ -5,12 +5,12 @@
 #include <thread>
 
 #include "core/files.h"
+#include "hear/onnx/onnx_runtime.h"
 #include "tests/fakes/espeak_test.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_graph.h"
 #include "tests/fakes/onnx_file.h"
 #include "tests/fakes/temporary_folder.h"
-#include "voice/onnx/onnx_runtime.h"
 
 namespace predgen {
 namespace {
@@ -41,18 +41,18 @@ TEST_F(HibariNetworkTest, SaysPhonemesInStepsOfAThirdOfASecond) {
 }
 
 TEST_F(HibariNetworkTest, GivesTheIdsOfItsLettersAndTheSpeed) {
-  std::vector<OnnxInput> given;
+  std::vector<at::Tensor> given;
   const FakeGraph graph = fake_hibari_graph();
   const HibariNetwork voice = network(FakeGraph(graph.inputs(), graph.outputs(),
-                                                [&](const std::vector<OnnxInput>& inputs) {
+                                                [&](const std::vector<at::Tensor>& inputs) {
                                                   given = inputs;
-                                                  return graph.run(inputs, {});
+                                                  return graph.compute(inputs);
                                                 }),
                                       {.speed = 1.25});
   rest_of(*voice.speak("be\u026Ab!"));
   ASSERT_EQ(given.size(), 2U);
-  EXPECT_TRUE(at::equal(given[0].values, at::tensor({0, 6, 7, 6, 0}, at::kLong).unsqueeze(0)));
-  EXPECT_TRUE(at::equal(given[1].values, at::tensor({1.25F})));
+  EXPECT_TRUE(at::equal(given[0], at::tensor({0, 6, 7, 6, 0}, at::kLong).unsqueeze(0)));
+  EXPECT_TRUE(at::equal(given[1], at::tensor({1.25F})));
 }
 
 TEST_F(HibariNetworkTest, KnowsNothingOfPhonemesWithoutAnId) {
@@ -92,7 +92,7 @@ TEST_F(HibariNetworkTest, AnotherSeedIsAnotherNoise) {
 
 TEST_F(HibariNetworkTest, OtherNetworksAndShapesAreRefused) {
   const FakeGraph graph = fake_hibari_graph();
-  const auto run = [](const std::vector<OnnxInput>&) { return std::vector<at::Tensor>(); };
+  const auto run = [](const std::vector<at::Tensor>&) { return std::vector<at::Tensor>(); };
   expect_user_error([&] { network(FakeGraph({"input"}, graph.outputs(), run)); },
                     {"fake.onnx: is no network of Hibari", "'ids'"});
   expect_user_error(
@@ -100,9 +100,9 @@ TEST_F(HibariNetworkTest, OtherNetworksAndShapesAreRefused) {
         network(FakeGraph(graph.inputs(), {"lh", "output"}, run));
       },
       {"fake.onnx", "'theta'"});
-  const HibariNetwork wrong =
-      network(FakeGraph(graph.inputs(), graph.outputs(), [&](const std::vector<OnnxInput>& inputs) {
-        auto outputs = graph.run(inputs, {});
+  const HibariNetwork wrong = network(
+      FakeGraph(graph.inputs(), graph.outputs(), [&](const std::vector<at::Tensor>& inputs) {
+        auto outputs = graph.compute(inputs);
         outputs[2] = outputs[2].slice(1, 0, 600);
         return outputs;
       }));

@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 
 #include "core/files.h"
+#include "hear/onnx/onnx_runtime.h"
 #include "tests/fakes/espeak_test.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_graph.h"
 #include "tests/fakes/temporary_folder.h"
-#include "voice/onnx/onnx_runtime.h"
 
 namespace predgen {
 namespace {
@@ -43,10 +43,10 @@ TEST_F(HibariVoiceTest, SpeaksAmericanEnglishAtTwentyFourKilohertz) {
 TEST_F(HibariVoiceTest, SpeaksAsFastAsAClientWantsWithinItsMeans) {
   double asked = 0;
   const FakeGraph graph = fake_hibari_graph();
-  const auto recording =
-      network(FakeGraph(graph.inputs(), graph.outputs(), [&](const std::vector<OnnxInput>& inputs) {
-        asked = inputs[1].values.item<float>();
-        return graph.run(inputs, {});
+  const auto recording = network(
+      FakeGraph(graph.inputs(), graph.outputs(), [&](const std::vector<at::Tensor>& inputs) {
+        asked = inputs[1].item<float>();
+        return graph.compute(inputs);
       }));
   const HibariVoice voice(recording->at_speed(0.8), {});
   EXPECT_DOUBLE_EQ(voice.speeds().slowest, 0.625);
@@ -65,8 +65,8 @@ TEST_F(HibariVoiceTest, ANetworkWithoutSoundIsFoundAtOnce) {
   const FakeGraph graph = fake_hibari_graph();
   for (const float value : {-40.0F, std::numeric_limits<float>::quiet_NaN()}) {
     const auto broken = network(FakeGraph(graph.inputs(), graph.outputs(),
-                                          [&, value](const std::vector<OnnxInput>& inputs) {
-                                            auto outputs = graph.run(inputs, {});
+                                          [&, value](const std::vector<at::Tensor>& inputs) {
+                                            auto outputs = graph.compute(inputs);
                                             for (at::Tensor& output : outputs) output.fill_(value);
                                             return outputs;
                                           }));

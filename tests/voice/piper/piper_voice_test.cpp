@@ -4,13 +4,13 @@
 
 #include "core/files.h"
 #include "core/json.h"
+#include "hear/onnx/onnx_runtime.h"
 #include "tests/fakes/environment_variable.h"
 #include "tests/fakes/espeak_test.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_graph.h"
 #include "tests/fakes/onnx_file.h"
 #include "tests/fakes/temporary_folder.h"
-#include "voice/onnx/onnx_runtime.h"
 
 namespace predgen {
 namespace {
@@ -26,14 +26,14 @@ Json voice_config() {
 }
 
 /// Sound that depends on all inputs, 100 samples for each id.
-FakeGraph fake_piper_graph(std::vector<OnnxInput>* given = nullptr, bool has_speakers = false) {
+FakeGraph fake_piper_graph(std::vector<at::Tensor>* given = nullptr, bool has_speakers = false) {
   std::vector<std::string> inputs{"input", "input_lengths", "scales"};
   if (has_speakers) inputs.emplace_back("sid");
-  return FakeGraph(inputs, {"output"}, [given](const std::vector<OnnxInput>& run) {
+  return FakeGraph(inputs, {"output"}, [given](const std::vector<at::Tensor>& run) {
     if (given != nullptr) *given = run;
-    const at::Tensor ids = run[0].values.reshape(-1).to(at::kFloat);
+    const at::Tensor ids = run[0].reshape(-1).to(at::kFloat);
     at::Tensor sound = ids.unsqueeze(1).expand({ids.size(0), 100}).reshape({1, 1, 1, -1}) / 100;
-    if (run.size() > 3) sound = sound + run[3].values.to(at::kFloat) / 10;
+    if (run.size() > 3) sound = sound + run[3].to(at::kFloat) / 10;
     return std::vector<at::Tensor>{sound};
   });
 }
@@ -50,37 +50,37 @@ struct PiperVoiceTest : EspeakTest {
 };
 
 TEST_F(PiperVoiceTest, SpeaksAsItsConfigurationSays) {
-  std::vector<OnnxInput> given;
+  std::vector<at::Tensor> given;
   const PiperVoice voice(model(fake_piper_graph(&given), voice_config()), "joe", {});
   EXPECT_EQ(voice.sample_rate(), 16000);
   EXPECT_EQ(voice.language(), "en-us");
   EXPECT_THAT(voice.names(), ElementsAre("joe"));
   EXPECT_GT(speak(*voice.synthesizer("joe"), "Hello.").size(), 1000U);
   ASSERT_EQ(given.size(), 3U);
-  EXPECT_EQ(given[1].values.item<int64_t>(), given[0].values.numel());
-  EXPECT_TRUE(at::allclose(given[2].values, at::tensor({0.667F, 1.0F, 0.8F})));
+  EXPECT_EQ(given[1].item<int64_t>(), given[0].numel());
+  EXPECT_TRUE(at::allclose(given[2], at::tensor({0.667F, 1.0F, 0.8F})));
   speak(*voice.synthesizer("joe", 1.25), "Hello.");
-  EXPECT_TRUE(at::allclose(given[2].values, at::tensor({0.667F, 0.8F, 0.8F})));
+  EXPECT_TRUE(at::allclose(given[2], at::tensor({0.667F, 0.8F, 0.8F})));
   EXPECT_EQ(voice.speeds().fastest, 4);
   expect_user_error([&] { voice.synthesizer("nobody"); }, {"'nobody'", "joe"});
 }
 
 TEST_F(PiperVoiceTest, SettingsGoBeforeTheVoicesOwn) {
-  std::vector<OnnxInput> given;
+  std::vector<at::Tensor> given;
   Json json = voice_config();
   json["inference"] = {{"noise_scale", 0.5}, {"length_scale", 3}, {"noise_w", 0.25}};
   PiperModel own(std::make_unique<const FakeGraph>(fake_piper_graph(&given)),
                  model(fake_piper_graph(), json)->config(), {.speed = 2});
   own.run({1, 0, 5, 0, 2}, 0);
-  EXPECT_TRUE(at::allclose(given[2].values, at::tensor({0.5F, 1.5F, 0.25F})));
+  EXPECT_TRUE(at::allclose(given[2], at::tensor({0.5F, 1.5F, 0.25F})));
   PiperModel set(std::make_unique<const FakeGraph>(fake_piper_graph(&given)), own.config(),
                  {.noise_scale = 0, .noise_w = 1});
   set.run({1, 0, 5, 0, 2}, 0);
-  EXPECT_TRUE(at::allclose(given[2].values, at::tensor({0.0F, 3.0F, 1.0F})));
+  EXPECT_TRUE(at::allclose(given[2], at::tensor({0.0F, 3.0F, 1.0F})));
 }
 
 TEST_F(PiperVoiceTest, SpeakersAreItsNames) {
-  std::vector<OnnxInput> given;
+  std::vector<at::Tensor> given;
   Json json = voice_config();
   json["num_speakers"] = 3;
   json["speaker_id_map"] = {{"anna", 0}, {"ben", 1}, {"zoe", 2}};
@@ -88,9 +88,9 @@ TEST_F(PiperVoiceTest, SpeakersAreItsNames) {
   const PiperVoice voice(speakers, "several", {.speaker = "zoe"});
   EXPECT_THAT(voice.names(), ElementsAre("zoe", "anna", "ben"));
   const auto ben = speak(*voice.synthesizer("ben"), "Hello.");
-  EXPECT_EQ(given[3].values.item<int64_t>(), 1);
+  EXPECT_EQ(given[3].item<int64_t>(), 1);
   EXPECT_NE(speak(*voice.synthesizer(), "Hello."), ben);
-  EXPECT_EQ(given[3].values.item<int64_t>(), 2) << "the one that was chosen";
+  EXPECT_EQ(given[3].item<int64_t>(), 2) << "the one that was chosen";
   expect_user_error([&] { PiperVoice(speakers, "several", {.speaker = "nobody"}); },
                     {"'nobody'", "anna"});
   expect_user_error([&] { model(fake_piper_graph(), json); }, {"fake.onnx", "'sid'"});
@@ -103,7 +103,7 @@ TEST_F(PiperVoiceTest, ConversationsShareItAndSpeakAsIfAlone) {
 TEST_F(PiperVoiceTest, NoSampleIsLouderThanOne) {
   const PiperVoice voice(
       model(FakeGraph({"input", "input_lengths", "scales"}, {"output"},
-                      [](const std::vector<OnnxInput>&) {
+                      [](const std::vector<at::Tensor>&) {
                         return std::vector<at::Tensor>{at::tensor({-3.0F, 2.0F})};
                       }),
             voice_config()),

@@ -1,0 +1,52 @@
+#include "audio/g711.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace predgen {
+namespace {
+
+// A byte has a sign, the number of a segment (3 bits), each twice as wide as the one before, and a
+// place in it (4 bits).
+constexpr int kSign = 0x80, kPlaces = 0xF;
+constexpr int kULawBias = 33;  // added so that segment n begins at a power of two
+constexpr int kULawMost = 8158;
+constexpr int kALawToggle = 0x55;  // on the line, every other bit is inverted
+
+int num_bits(int size) { return static_cast<int>(std::bit_width(static_cast<unsigned>(size))); }
+
+}  // namespace
+
+uint8_t to_ulaw(int16_t sample) {
+  const int value = sample / 4;  // 14 bits, towards zero
+  const int sign = value < 0 ? kSign : 0;
+  const int size = std::min(value < 0 ? -value : value, kULawMost) + kULawBias;
+  const int segment = num_bits(size) - 6;
+  const int place = size >> (segment + 1) & kPlaces;
+  return static_cast<uint8_t>(~(sign | segment << 4 | place));
+}
+
+int16_t from_ulaw(uint8_t byte) {
+  const int code = ~byte;
+  const int segment = code >> 4 & 7, place = code & kPlaces;
+  const int size = ((2 * place + kULawBias) << segment) - kULawBias;
+  return static_cast<int16_t>(4 * ((code & kSign) != 0 ? -size : size));
+}
+
+uint8_t to_alaw(int16_t sample) {
+  const int value = sample >> 3;                // 13 bits
+  const int size = value < 0 ? ~value : value;  // the first segment is as wide as the second
+  const int sign = value < 0 ? 0 : kSign;
+  const int segment = std::max(num_bits(size) - 5, 0);
+  const int place = size >> std::max(segment, 1) & kPlaces;
+  return static_cast<uint8_t>((sign | segment << 4 | place) ^ kALawToggle);
+}
+
+int16_t from_alaw(uint8_t byte) {
+  const int code = byte ^ kALawToggle;
+  const int segment = code >> 4 & 7, place = code & kPlaces;
+  const int size = segment == 0 ? 2 * place + 1 : (2 * place + 33) << (segment - 1);
+  return static_cast<int16_t>(8 * ((code & kSign) != 0 ? size : -size));
+}
+
+}  // namespace predgen

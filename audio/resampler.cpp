@@ -1,0 +1,56 @@
+#include "audio/resampler.h"
+
+#include <samplerate.h>
+
+#include "core/error.h"
+
+namespace predgen {
+namespace {
+
+constexpr size_t kSamplesAtOnce = 4096;
+
+}  // namespace
+
+void Resampler::Delete::operator()(SRC_STATE_tag* state) const { src_delete(state); }
+
+Resampler::Resampler(int from_rate, int to_rate)
+    : ratio_(static_cast<double>(to_rate) / from_rate) {
+  if (src_is_valid_ratio(ratio_) == 0) {
+    throw Error("audio at {} Hz cannot become {} Hz", from_rate, to_rate);
+  }
+  int error = 0;
+  converter_.reset(src_new(SRC_SINC_MEDIUM_QUALITY, /*channels=*/1, &error));
+  if (!converter_) throw Error("libsamplerate: {}", src_strerror(error));
+}
+
+void Resampler::add(std::span<const float> samples, std::vector<float>& output) {
+  convert(samples, /*is_last=*/false, output);
+}
+
+void Resampler::finish(std::vector<float>& output) {
+  convert({}, /*is_last=*/true, output);
+  clear();
+}
+
+void Resampler::clear() { src_reset(converter_.get()); }
+
+void Resampler::convert(std::span<const float> samples, bool is_last, std::vector<float>& output) {
+  constexpr float kNothing = 0;  // without an input pointer the converter does not flush
+  SRC_DATA data{};
+  data.src_ratio = ratio_;
+  data.end_of_input = is_last ? 1 : 0;
+  do {
+    const size_t before = output.size();
+    output.resize(before + kSamplesAtOnce);
+    data.data_in = samples.empty() ? &kNothing : samples.data();
+    data.input_frames = static_cast<long>(samples.size());
+    data.data_out = output.data() + before;
+    data.output_frames = static_cast<long>(kSamplesAtOnce);
+    const int error = src_process(converter_.get(), &data);
+    output.resize(before + (error == 0 ? static_cast<size_t>(data.output_frames_gen) : 0));
+    if (error != 0) throw Error("libsamplerate: {}", src_strerror(error));
+    samples = samples.subspan(static_cast<size_t>(data.input_frames_used));
+  } while (!samples.empty() || data.output_frames_gen > 0);
+}
+
+}  // namespace predgen

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+struct SRC_STATE_tag;  // libsamplerate's
+
+namespace predgen {
+
+/// Changes the rate of sound as it comes, by libsamplerate's windowed sinc. Used by one thread at a
+/// time.
+class Resampler {
+ public:
+  /// Rates in Hz, at most a factor of 256 apart (Error otherwise).
+  Resampler(int from_rate, int to_rate);
+
+  double ratio() const { return ratio_; }  // of samples: those that come out to those that go in
+
+  /// Appends to `output` what is known of the sound so far; its last samples wait for what follows.
+  void add(std::span<const float> samples, std::vector<float>& output);
+  /// The sound ends here: appends the rest. Another one may begin.
+  void finish(std::vector<float>& output);
+  /// Forgets the sound so far.
+  void clear();
+
+ private:
+  void convert(std::span<const float> samples, bool is_last, std::vector<float>& output);
+
+  struct Delete {
+    void operator()(SRC_STATE_tag* state) const;
+  };
+  double ratio_;
+  std::unique_ptr<SRC_STATE_tag, Delete> converter_;
+};
+
+}  // namespace predgen

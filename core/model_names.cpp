@@ -1,0 +1,182 @@
+#include "core/model_names.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "core/speech_model.h"
+#include "core/suggest.h"
+#include "core/text.h"
+
+namespace predgen {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr KnownModel kKnown[] = {
+    {"smollm2", "language model", "SmolLM2 135M Instruct, Q4_1", 98362432, "Apache-2.0"},
+    {"whisper-base", "recogniser", "Whisper base, 99 languages, 8 bits", 80408071, "MIT"},
+    {"whisper-tiny.en", "recogniser", "Whisper tiny, English, 8 bits", 43206392, "MIT"},
+    {"silero", "voice activity", "Silero VAD 6.2", 2328599, "MIT"},
+    {"smart-turn", "end of turn", "Smart Turn 3.2, 8 bits", 8680483, "BSD-2-Clause"},
+    {"hibari", "voice", "Hibari, English, one voice, 24 kHz", 7951799, "Apache-2.0"},
+    {"joe", "voice", "Joe, English, a Piper voice, 22 kHz", 63206368, "CC0-1.0"}};
+
+constexpr std::string_view kGguf = ".gguf";
+
+bool is_gguf(const fs::path& path) { return path.extension() == kGguf; }
+
+bool are_digits(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return '0' <= c && c <= '9'; });
+}
+
+/// Whether this is a part of a split model other than the first: "x-00002-of-00003".
+bool is_later_part(std::string_view stem) {
+  constexpr std::string_view kForm = "-00001-of-00003";
+  if (stem.size() < kForm.size()) return false;
+  const std::string_view end = stem.substr(stem.size() - kForm.size());
+  return end[0] == '-' && are_digits(end.substr(1, 5)) && end.substr(6, 4) == "-of-" &&
+         are_digits(end.substr(10)) && end.substr(1, 5) != "00001";
+}
+
+/// UserError for a path that cannot be checked: a name too long, another user's folder.
+bool is_there(const fs::path& path) {
+  std::error_code unusable;
+  const bool there = fs::exists(path, unusable);
+  if (unusable) throw UserError("{}: {}", shortened(path.string()), unusable.message());
+  return there;
+}
+
+/// Whether it is one word, not a path.
+bool is_name(const fs::path& asked) { return !asked.empty() && asked == asked.filename(); }
+
+/// A suggestion that fits into a one-line message.
+std::string suggest_briefly(const std::string& wrong, const std::vector<std::string>& valid) {
+  return shortened(suggest(wrong, valid), 300);
+}
+
+[[noreturn]] void fail_kind(const std::string& asked) {
+  throw UserError("{}: is no language model, it hears or speaks; \"predgen models\" lists both",
+                  asked);
+}
+
+[[noreturn]] void fail_name(const std::string& name, const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const KnownModel& known : kKnown) {
+    if (!known.is_language_model()) {
+      if (name == known.name) fail_kind(name);
+      continue;
+    }
+    if (name == known.name || name == std::string(known.name).append(kGguf)) {
+      throw UserError("{}: no such model here; {} fetches it", name, known.command());
+    }
+    names.emplace_back(known.name);
+  }
+  for (const NamedModel& model : models_in(folder)) {
+    if (std::ranges::find(names, model.name) == names.end()) names.push_back(model.name);
+  }
+  throw UserError("{}: no such model folder or GGUF file here, and no model of this name in {}; {}",
+                  name, folder.empty() ? "a folder of models (PREDGEN_MODELS)" : folder.string(),
+                  suggest_briefly(name, names));
+}
+
+[[noreturn]] void fail_gguf(const fs::path& file) {
+  std::vector<std::string> names;  // of the models that it may mean
+  std::error_code unusable;
+  for (const auto& entry : fs::directory_iterator(file.parent_path(), unusable)) {
+    if (is_gguf(entry.path())) names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  throw UserError("{}: no such GGUF file{}", file.string(),
+                  names.empty() ? "" : "; " + suggest_briefly(file.filename().string(), names));
+}
+
+/// "org/name" of huggingface.co, which users copy from its pages; empty if it looks like a path.
+std::string hub_name(const fs::path& asked) {
+  constexpr std::string_view kSite = "https://huggingface.co/";
+  std::string name = asked.string();
+  const bool is_link = name.starts_with(kSite);
+  if (is_link) name.erase(0, kSite.size());
+  if (name.ends_with('/')) name.pop_back();
+  const auto is_of_name = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '/';
+  };
+  const size_t slash = name.find('/');
+  std::error_code unusable;
+  const bool is_hub_name = slash != std::string::npos && slash > 0 && slash + 1 < name.size() &&
+                           name.find('/', slash + 1) == std::string::npos && name[0] != '.' &&
+                           std::ranges::all_of(name, is_of_name) &&
+                           (is_link || !fs::exists(name.substr(0, slash), unusable));
+  return is_hub_name ? name : "";
+}
+
+[[noreturn]] void fail_missing(const fs::path& asked, const fs::path& folder) {
+  if (is_name(asked)) fail_name(asked.string(), folder);
+  if (is_gguf(asked)) fail_gguf(asked);
+  if (const std::string name = hub_name(asked); !name.empty()) {
+    const std::string last = name.substr(name.find('/') + 1);
+    throw UserError(
+        "{}: no such model folder or GGUF file, and nothing is downloaded by itself; if it is a "
+        "name of huggingface.co: hf download {} --local-dir {}",
+        asked.string(), name, (folder / last).string());
+  }
+  throw UserError("{}: no such model folder or GGUF file", asked.string());
+}
+
+}  // namespace
+
+std::string fetch_command(const std::string& name) { return "predgen models get " + name; }
+
+std::string KnownModel::command() const { return fetch_command(std::string(name)); }
+
+std::span<const KnownModel> known_models() { return kKnown; }
+
+fs::path models_folder() {
+  const auto value = [](const char* name) {
+    const char* text = std::getenv(name);
+    return fs::path(text == nullptr ? "" : text);
+  };
+  if (fs::path folder = value("PREDGEN_MODELS"); !folder.empty()) return folder;
+  if (const fs::path cache = value("XDG_CACHE_HOME"); !cache.empty()) {
+    return cache / "predgen" / "models";
+  }
+  const fs::path home = value("HOME");
+  return home.empty() ? home : home / ".cache" / "predgen" / "models";
+}
+
+std::vector<NamedModel> models_in(const fs::path& folder) {
+  std::vector<NamedModel> models;
+  std::error_code absent;
+  if (!fs::is_directory(folder, absent)) return models;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path& path = entry.path();
+    const std::string file = path.filename().string();
+    if (file.starts_with('.')) continue;  // a download under way, or hidden
+    if (is_speech_model(path)) continue;
+    if (entry.is_directory(absent)) {
+      models.push_back({file, path});
+    } else if (const fs::path stem = path.stem(); is_gguf(path) && !is_later_part(stem.string())) {
+      // A folder comes before a file of its name.
+      models.push_back({fs::exists(folder / stem, absent) ? file : stem.string(), path});
+    }
+  }
+  std::ranges::sort(models, {}, &NamedModel::name);
+  return models;
+}
+
+fs::path find_model(const fs::path& asked, const fs::path& folder) {
+  const auto checked = [&](const fs::path& path) {
+    if (is_speech_model(path)) fail_kind(asked.string());
+    return path;
+  };
+  if (is_there(asked)) return checked(asked);
+  if (is_name(asked) && !folder.empty()) {
+    for (const fs::path& path : {folder / asked, folder / (asked.string() + std::string(kGguf))}) {
+      if (is_there(path)) return checked(path);
+    }
+  }
+  fail_missing(asked, folder);
+}
+
+}  // namespace predgen

@@ -1,0 +1,42 @@
+#include "hear/asr/drafted_tokens.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace predgen::ears {
+namespace {
+
+/// What may follow where the model gave `token` in place of the first of `draft`: what follows the
+/// same token later in `draft`, or else what follows the replaced one.
+std::vector<int64_t> rest_of(const std::vector<int64_t>& draft, int64_t token) {
+  if (draft.empty()) return {};
+  const auto same = std::ranges::find(draft, token);
+  return {std::next(same == draft.end() ? draft.begin() : same), draft.end()};
+}
+
+}  // namespace
+
+std::vector<int64_t> decode_drafted(const LikeliestNext& next, const std::vector<int64_t>& prompt,
+                                    std::vector<int64_t> draft, const TokenLimits& limits) {
+  const auto most = static_cast<size_t>(std::max<int64_t>(0, limits.most));
+  std::vector<int64_t> text, asked = prompt;
+  int64_t offset = 0;
+  while (true) {
+    draft.resize(std::min(draft.size(), most - text.size()));
+    asked.insert(asked.end(), draft.begin(), draft.end());
+    const std::vector<int64_t> all = next(asked, offset);
+    const auto said =
+        std::span(all).last(draft.size() + 1);  // after what is known, and after each drafted token
+    const auto [wrong, other] = std::ranges::mismatch(draft, said);
+    const auto end = std::find(draft.begin(), wrong, limits.end);
+    text.insert(text.end(), draft.begin(), end);
+    if (end != wrong || *other == limits.end || text.size() == most) return text;
+    text.push_back(*other);
+    if (text.size() == most) return text;
+    draft = rest_of({wrong, draft.end()}, *other);
+    asked = {text.back()};
+    offset = std::ssize(prompt) + std::ssize(text) - 1;
+  }
+}
+
+}  // namespace predgen::ears

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "hear/asr/voice_activity.h"
+#include "hear/recogniser.h"
+
+namespace predgen::ears {
+
+/// How a decoder wants its sound.
+struct DecoderPace {
+  int64_t period = kRate * 2 / 5;  // samples of new sound that are worth another decode
+  int64_t longest = 28 * kRate;    // samples of one segment at most
+  int64_t lag =
+      VoiceActivity::kPause;  // samples of silence after a word that is surely in the text
+};
+
+/// Why a decode is wanted; the later, the sooner.
+enum class Need { kNothing, kPartial, kPause, kFinal };
+
+/// One decode: the sound of a segment from its beginning.
+struct DecodeJob {
+  uint32_t stream = 0;
+  int64_t segment = 0;
+  Need need = Need::kNothing;
+  std::vector<float> sound{};
+};
+
+/// What a decoder made of it.
+struct Decoded {
+  std::string text{};
+  bool is_end = false;  // the decoder itself hears the end of the segment
+};
+
+/// Returns the probability of voice in the next window of a stream.
+using HearVoice = std::function<double(std::span<const float> window)>;
+
+/// One stream of sound: its voice activity, what is to be decoded, and which words are known. Has
+/// no thread and no clock: sound is its time.
+class Ear {
+ public:
+  Ear(HearVoice hear_voice, const DecoderPace& pace);
+
+  void add(std::span<const float> samples);
+  /// There is no more sound.
+  void finish();
+
+  /// What is to be decoded now: kNothing while a decode of this stream is running, which keeps
+  /// partials from queueing.
+  Need need() const;
+  DecodeJob begin_decode();
+  /// Whether the decode that is running lacks voice after which there is a pause now: it delays the
+  /// one that will have it. Never true of two decodes in a row, so that texts come.
+  bool is_late() const;
+  /// Whether the last decode was stopped: the next one must not be.
+  bool was_stopped() const { return was_stopped_; }
+  /// nullopt: it was stopped.
+  void end_decode(const DecodeJob& job, const std::optional<Decoded>& decoded);
+
+  /// The sound by which the end of the turn is judged, once per pause; at most kTurnSound samples,
+  /// with the pause as if it had lasted 160 ms already, which the judge wants to hear.
+  std::optional<std::vector<float>> take_turn_sound();
+  void set_end(double probability) { end_ = probability; }
+
+  /// What is known, if it has changed since the last call. In the order of the segments.
+  std::optional<RecognisedSegment> take_news();
+  /// The stream is finished, and everything was told.
+  bool is_done() const;
+  size_t num_kept() const { return sound_.size(); }  // samples that may still be needed
+
+  static constexpr int64_t kTurnSound = 8 * kRate;
+
+ private:
+  struct Segment {
+    int64_t number = 0;
+    int64_t begin = 0, end = 0;  // samples; the end is valid if closed
+    int64_t until = 0;           // after its last sample of voice
+    int64_t voice = 0;           // samples of voice in it
+    bool is_closed = false;
+    int64_t decoded = -1;  // sound up to this sample is in the text; -1: none was decoded
+    std::string text{};
+
+    /// Whether the text covers all of its voice, by what was decoded.
+    bool is_whole(int64_t lag) const;
+  };
+
+  void hear_window(std::span<const float> window);
+  void open_segment();
+  static void close(Segment& segment, int64_t end);
+  void forget_old_sound();
+  int64_t heard() const { return begin_ + static_cast<int64_t>(sound_.size()); }
+  std::vector<float> sound(int64_t begin, int64_t end) const;
+  Segment* open();  // null: none is open
+  RecognisedSegment state() const;
+
+  const HearVoice hear_voice_;
+  const DecoderPace pace_;
+  VoiceActivity activity_;
+  std::vector<float> sound_;      // what may still be needed
+  int64_t begin_ = 0;             // the number of its first sample
+  int64_t judged_ = 0;            // samples that the voice activity has heard
+  int64_t turn_begin_ = 0;        // where the sound by which a turn's end is judged begins
+  std::deque<Segment> segments_;  // not told to their ends: closed ones, then at most one open
+  int64_t next_number_ = 0;
+  int64_t cost_ = 0;                       // samples of sound that came while the last decode ran
+  int64_t told_until_ = 0;                 // where the last segment that was told to its end ended
+  std::optional<int64_t> decoding_until_;  // the end of the running decode's sound
+  bool was_stopped_ = false, is_finished_ = false, is_end_judged_ = false;
+  std::optional<double> end_;
+  RecognisedSegment told_{.voice = HeardVoice{.is_in_words = true}};
+};
+
+}  // namespace predgen::ears

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include "hear/ears_options.h"
+#include "hear/recogniser.h"
+
+namespace predgen {
+
+/// Makes clients of the server at this WebSocket; empty if `url` is. UserError for an invalid
+/// url.
+MakeRecogniser recognisers_at(const std::string& url);
+
+/// Starts the program predgen-ears, which all recognisers made here share, and waits until its
+/// models are loaded. The program ends with the last copy of the returned function and its last
+/// recogniser. UserError if it does not start or rejects its models.
+MakeRecogniser recognisers_here(const EarsOptions& options);
+
+/// Whether `name` is one of recognisers_named() on another server.
+bool is_recogniser_url(const std::string& name);
+
+/// "base" and "tiny" (Whisper's, of scripts/fetch_model.py), the folder of a model for
+/// predgen-ears, or the ws:// address of a server; empty: an empty function. `language`: the
+/// language spoken, for Whisper base. UserError as above, and for missing models.
+MakeRecogniser recognisers_named(const std::string& name, const std::string& language = "en");
+
+/// The language that such a recogniser hears, if made for `language`; empty: unknown.
+std::string language_heard(const std::string& name, const std::string& language = "en");
+
+}  // namespace predgen

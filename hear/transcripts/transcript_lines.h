@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hear/transcripts/transcript_line.h"
+#include "hear/transcripts/transcript_source.h"
+
+namespace predgen {
+
+class TranscriptMessages;
+
+/// Parses one line of input: an object as TranscriptLine has it, or a raw message of a speech
+/// service. A service's messages come from one connection, in order. UserError, also for a text
+/// longer than kMaxTurnBytes, begins with `where`.
+std::vector<TranscriptLine> parse_transcript_line(const std::string& line, const std::string& where,
+                                                  TranscriptMessages& messages);
+
+/// Finds transcripts that come too late: the revision is not above an earlier one in the same
+/// turn.
+class RevisionFilter {
+ public:
+  bool is_stale(const TranscriptLine& line);
+
+ private:
+  static constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
+  int64_t newest_ = kNone;
+};
+
+/// Transcripts of a file of such lines, for a ScheduledSource; a line without time arrives with the
+/// one before it. UserError names the line.
+std::vector<Transcript> read_transcript_file(const std::filesystem::path& file);
+
+}  // namespace predgen

@@ -1,0 +1,122 @@
+#include "core/model_names.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/files.h"
+#include "tests/fakes/environment_variable.h"
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/temporary_folder.h"
+
+namespace predgen {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ModelNames : public testing::Test {
+ protected:
+  fs::path add(const std::string& file) {
+    write_file(folder_ / file, "x");
+    return folder_ / file;
+  }
+  fs::path find(const fs::path& asked) const { return find_model(asked, folder_.path()); }
+  void expect_missing(const fs::path& asked, const std::vector<std::string>& parts) const {
+    expect_user_error([&] { find(asked); }, parts);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST(ModelsFolder, IsTheUsersOwnOrInTheCache) {
+  const EnvironmentVariable models("PREDGEN_MODELS", "/some/models"),
+      cache("XDG_CACHE_HOME", "/cache"), home("HOME", "/home/me");
+  EXPECT_EQ(models_folder(), "/some/models");
+  const EnvironmentVariable no_models("PREDGEN_MODELS", "");
+  EXPECT_EQ(models_folder(), "/cache/predgen/models");
+  const EnvironmentVariable no_cache("XDG_CACHE_HOME", nullptr);
+  EXPECT_EQ(models_folder(), "/home/me/.cache/predgen/models");
+  const EnvironmentVariable no_home("HOME", nullptr);
+  EXPECT_EQ(models_folder(), "");
+}
+
+TEST_F(ModelNames, APathIsTakenAsItIs) {
+  const fs::path file = add("tiny.gguf");
+  EXPECT_EQ(find(file), file);
+  EXPECT_EQ(find(folder_.path()), folder_.path());
+  EXPECT_EQ(find("."), ".");
+}
+
+TEST_F(ModelNames, ANameIsLookedUpInTheFolder) {
+  const fs::path file = add("tiny.gguf");
+  EXPECT_EQ(find("tiny"), file);
+  EXPECT_EQ(find("tiny.gguf"), file);
+  make_folder(folder_ / "tiny");
+  EXPECT_EQ(find("tiny"), folder_ / "tiny");
+  EXPECT_EQ(find("tiny.gguf"), file);
+  expect_missing("sub/tiny", {"sub/tiny"});
+}
+
+TEST_F(ModelNames, AMissingNameIsAnsweredWithWhatIsThere) {
+  expect_missing("smollm2", {"smollm2: ", "predgen models get smollm2"});
+  expect_missing("smollm2.gguf", {"predgen models get smollm2 "});
+  expect_missing("smollm", {"smollm: ", "did you mean \"smollm2\"?"});
+  add("tiny.gguf");
+  expect_missing("tinny", {"did you mean \"tiny\"?"});
+  expect_missing("something-else", {"smollm2, tiny", folder_.path().string()});
+  expect_missing(std::string(200, 'x'), {"xxx"});
+  expect_missing(std::string(5000, 'x'), {"xxx..", "name too long"});
+  expect_user_error([] { find_model("tinny", {}); }, {"tinny", "PREDGEN_MODELS"});
+  for (int i = 0; i < 200; ++i) add("a-model-with-a-name-" + std::to_string(i) + ".gguf");
+  try {
+    find("something-else");
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_LT(std::string(error.what()).size(), 500);
+  }
+}
+
+TEST_F(ModelNames, NamesOfTheHubSayHowAModelIsHad) {
+  const std::string command = " download Qwen/Qwen2.5-7B-Instruct --local-dir " +
+                              (folder_ / "Qwen2.5-7B-Instruct").string();
+  for (const char* asked : {"Qwen/Qwen2.5-7B-Instruct", "Qwen/Qwen2.5-7B-Instruct/",
+                            "https://huggingface.co/Qwen/Qwen2.5-7B-Instruct"}) {
+    expect_missing(asked, {asked, command, "GGUF"});
+  }
+  for (const fs::path& path : {folder_ / "absent", fs::path("runs/x/y"), fs::path("../x/y"),
+                               fs::path("tests/absent"), fs::path("/absent"), fs::path("")}) {
+    try {
+      find(path);
+      ADD_FAILURE() << path;
+    } catch (const UserError& error) {
+      EXPECT_EQ(error.what(), path.string() + ": no such model folder or GGUF file");
+    }
+  }
+}
+
+TEST_F(ModelNames, AMissingFileIsAnsweredWithItsNeighbours) {
+  expect_missing(folder_ / "tiny-Q4.gguf", {"tiny-Q4.gguf: no such GGUF file"});
+  add("tiny-Q8.gguf");
+  expect_missing(folder_ / "tiny-Q4.gguf", {"did you mean \"tiny-Q8.gguf\"?"});
+  expect_missing("Qwen/tiny.gguf", {"Qwen/tiny.gguf: no such GGUF file"});
+}
+
+TEST_F(ModelNames, TheFolderIsListed) {
+  EXPECT_TRUE(models_in(folder_ / "absent").empty());
+  for (const char* file : {"b.gguf", "notes.txt", ".hidden.gguf", "d-00001-of-00002.gguf",
+                           "d-00002-of-00002.gguf", "c.gguf", "e-1-of-2.gguf"}) {
+    add(file);
+  }
+  for (const char* folder : {"a", "c", ".fetch-x"}) make_folder(folder_ / folder);
+  const std::vector<NamedModel> models = models_in(folder_.path());
+  std::vector<std::string> names;
+  for (const NamedModel& model : models) {
+    names.push_back(model.name);
+    EXPECT_EQ(find(model.name), model.path);
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"a", "b", "c", "c.gguf", "d-00001-of-00002", "e-1-of-2"}));
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,127 @@
+#include "hear/user_turns.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/fakes/manual_clock.h"
+#include "tests/fakes/playing_sink.h"
+
+namespace predgen {
+namespace {
+
+constexpr int kSinkRate = 1000;
+
+/// One user, and the sound of the answers.
+struct Desk {
+  Desk() : turns({}, &sink, clock, stop.get_token()) {}
+
+  void at(double seconds) {
+    clock.set(seconds);
+    turns.tick();
+  }
+  void end(const std::string& words) { turns.on_turn({.text = words}); }
+  Transcript next() {
+    const auto newest = turns.wait_newer(revision, clock);
+    if (!newest) return {.text = "the end"};
+    revision = newest->revision;
+    return *newest;
+  }
+  /// Its answer is ten seconds of sound.
+  std::stop_token answer(const std::string& words) {
+    std::stop_token leaves = turns.begin_turn();
+    end(words);
+    EXPECT_EQ(next().text, words);
+    sink.write(std::vector<float>(10 * kSinkRate));
+    return leaves;
+  }
+  /// The answer to `question` is left for these words before anything of it was heard.
+  void leave_unheard(const std::string& question, const std::string& words) {
+    const std::stop_token leaves = answer(question);
+    turns.on_words(words);
+    at(0.5);
+    EXPECT_TRUE(leaves.stop_requested());
+    turns.say_again();
+    turns.begin_turn();
+  }
+
+  ManualClock clock;
+  PlayingSink sink{clock, kSinkRate};
+  std::stop_source stop;
+  UserTurns turns;
+  int64_t revision = 0;
+};
+
+TEST(UserTurns, AFalseAlarmLosesNoSampleOfTheAnswer) {
+  Desk desk;
+  const std::stop_token leaves = desk.answer("tell me a story");
+  desk.at(1);
+  EXPECT_EQ(desk.turns.state(), TurnTaking::State::kSpeaking);
+  desk.turns.on_voice(true, Seconds(0));
+  desk.at(1.25);
+  EXPECT_EQ(desk.sink.num_played(), 1250) << "softer, it goes on";
+  desk.turns.on_words("you");
+  EXPECT_EQ(desk.sink.gain(), 0) << "at once";
+  desk.at(1.5);
+  EXPECT_EQ(desk.sink.num_played(), 1250);
+  desk.turns.on_words("");
+  EXPECT_EQ(desk.sink.gain(), 1);
+  desk.at(2);
+  EXPECT_EQ(desk.sink.num_played(), 1750) << "from where it was";
+  EXPECT_FALSE(leaves.stop_requested());
+}
+
+TEST(UserTurns, WhatIsNoTurnLeavesNoTranscript) {
+  Desk desk;
+  desk.answer("tell me a story");
+  desk.turns.on_words("yeah");
+  desk.end("yeah");
+  desk.turns.on_words("what");
+  desk.turns.on_lost({SoundError::Kind::kLost, "the recogniser is gone"});
+  EXPECT_EQ(desk.turns.size(), 0u);
+  desk.turns.end();
+  EXPECT_EQ(desk.next().text, "the end");
+}
+
+TEST(UserTurns, WhatWasNotAnsweredIsSaidAgainInFrontOfWhatFollows) {
+  Desk desk;
+  desk.leave_unheard("what is the capital", "of");
+  EXPECT_EQ(desk.next().text, "what is the capital of");
+  desk.end("of France");
+  const Transcript whole = desk.next();
+  EXPECT_EQ(whole.text, "what is the capital of France");
+  EXPECT_TRUE(whole.is_final);
+  desk.end("and Spain");
+  EXPECT_EQ(desk.turns.latest(Seconds(9)).value().text, "and Spain");
+}
+
+TEST(UserTurns, WhatWasNotAnsweredIsSaidAgainByItselfWhereNothingFollows) {
+  Desk desk;
+  desk.leave_unheard("what is it", "you");
+  desk.at(0.6);
+  desk.turns.on_words("");
+  desk.at(0.7);
+  Transcript again;
+  while (!(again = desk.next()).is_final) continue;
+  EXPECT_EQ(again.text, "what is it");
+}
+
+TEST(UserTurns, WhatWasNotAnsweredIsNotSaidAgainTwiceBecauseMoreIsLost) {
+  Desk desk;
+  desk.leave_unheard("what is the capital", "of");
+  desk.end("of France");
+  desk.turns.on_lost({SoundError::Kind::kLost, "the recogniser is gone"});
+  EXPECT_EQ(desk.next().text, "what is the capital of France");
+  EXPECT_EQ(desk.turns.size(), 0u);
+}
+
+TEST(UserTurns, WhatWasHeardOfATurnAtTheEndIsOne) {
+  Desk desk;
+  desk.turns.on_words("what is it");
+  desk.turns.end();
+  EXPECT_TRUE(desk.next().is_final);
+  EXPECT_EQ(desk.next().text, "the end");
+}
+
+}  // namespace
+}  // namespace predgen
