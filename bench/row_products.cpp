@@ -17,6 +17,7 @@
 #include <ctime>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,7 +72,7 @@ Kind int8_kind(int64_t out, int64_t in) {
 /// Groups of `group` inputs; LibTorch has a kernel for 4 bits with offsets in groups of 32 and
 /// more.
 Kind grouped_kind(const char* name, int bits, int64_t group, bool has_offsets, int64_t out,
-                  int64_t in) {
+                  int64_t in, const std::optional<CodeBook>& book = {}) {
   const int64_t num_scales = out * in / group * (has_offsets ? 2 : 1);
   Kind kind{.name = name, .bytes = out * in * bits / 8 + 2 * num_scales};
   const at::Tensor ones = at::ones({out, in / group}, at::kHalf);
@@ -82,7 +83,8 @@ Kind grouped_kind(const char* name, int bits, int64_t group, bool has_offsets, i
     matrices.push_back({.bits = bits,
                         .out = out,
                         .words = words,
-                        .scales = pack_scales(ones, has_offsets ? ones : at::Tensor())});
+                        .scales = pack_scales(ones, has_offsets ? ones : at::Tensor()),
+                        .book = book});
     kind.copies.push_back(words);
     if (bits == 4) theirs.push_back(words.view(at::kByte).view({out, in / 2}));
   }
@@ -169,6 +171,10 @@ void measure_all(int threads, int rounds, bool is_demo) {
     measure(grouped_kind("4x32+o", 4, 32, true, out, in), out, in, rounds);
     measure(grouped_kind("8x32", 8, 32, false, out, in), out, in, rounds);
     measure(grouped_kind("8x16", 8, 16, false, out, in), out, in, rounds);
+    // As MXFP4 and IQ4_NL, and as NF4.
+    measure(grouped_kind("book", 4, 32, false, out, in, CodeBook(kDoubledFp4)), out, in, rounds);
+    const CodeBook thirds(CodeValues{-1, -1.0f / 3, 1.0f / 3, 1});
+    measure(grouped_kind("book2", 4, 64, false, out, in, thirds), out, in, rounds);
   }
 }
 

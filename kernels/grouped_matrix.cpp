@@ -70,6 +70,8 @@ void GroupedMatrix::check() const {
                     scales.is_contiguous() && scales.scalar_type() == at::kHalf,
                 "scales of {} for {}-bit weights of {}", c10::str(scales.sizes()), bits,
                 c10::str(words.sizes()));
+  PREDGEN_CHECK(!book || (bits == 4 && !has_offsets()), "a code book for {}-bit weights{}", bits,
+                has_offsets() ? " with offsets" : "");
 }
 
 RowProduct GroupedMatrix::product() const {
@@ -78,14 +80,16 @@ RowProduct GroupedMatrix::product() const {
           .in = in(),
           .out = out,
           .group = group(),
-          .has_offsets = has_offsets()};
+          .has_offsets = has_offsets(),
+          .book = book ? &*book : nullptr};
 }
 
 GroupedMatrix GroupedMatrix::panels(int64_t begin, int64_t end) const {
   return {.bits = bits,
           .out = std::min(end * kGroupPanel, out) - begin * kGroupPanel,
           .words = words.narrow(0, begin, end - begin),
-          .scales = scales.narrow(0, begin, end - begin)};
+          .scales = scales.narrow(0, begin, end - begin),
+          .book = book};
 }
 
 at::Tensor GroupedMatrix::widen() const {
@@ -107,14 +111,15 @@ void GroupedMatrix::widen_row(int64_t row, float* to) const {
   const uint16_t* scale_of_row = bits_of(scales) + panel * groups * num_scales * kGroupPanel + lane;
   const int32_t mask = (1 << bits) - 1, centre = 1 << (bits - 1);
   for (int64_t g = 0; g < groups; ++g, scale_of_row += num_scales * kGroupPanel) {
-    const float scale = from_half(scale_of_row[0]);
+    const float scale = from_half(scale_of_row[0]) * (book ? book->unit : 1.0f);
     const float offset = num_scales == 2 ? from_half(scale_of_row[kGroupPanel]) : 0.0f;
     for (int64_t u = 0; u < units / groups; ++u, word_of_row += kGroupPanel) {
       const auto word = static_cast<uint32_t>(*word_of_row);
       for (int shift = 0; shift < 16; shift += bits) {
         for (const int at : {shift, 16 + shift}) {
           const int32_t q = static_cast<int32_t>(word >> at) & mask;
-          *to++ = rounded_to_bfloat16(static_cast<float>(q - centre) * scale + offset);
+          const float value = book ? book->without_unit(q) : static_cast<float>(q - centre);
+          *to++ = rounded_to_bfloat16(value * scale + offset);
         }
       }
     }

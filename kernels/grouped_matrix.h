@@ -3,19 +3,22 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <optional>
 
+#include "kernels/code_book.h"
 #include "kernels/row_product_cpu.h"
 
 namespace predgen {
 
 /// A matrix [out,in] in 4 or 8 bits for CPUs: W = (q - 2^(bits - 1)) * scale + offset, where a
-/// group of inputs of a row shares scale and offset. 16 adjacent outputs form a panel; the last
-/// panel may have fewer.
+/// group of inputs of a row shares scale and offset; with a book, in 4 bits,
+/// W = book.value(q) * scale. 16 adjacent outputs form a panel; the last panel may have fewer.
 struct GroupedMatrix {
   int bits = 4;
   int64_t out = 0;
   at::Tensor words;   // of pack_words()
   at::Tensor scales;  // of pack_scales()
+  std::optional<CodeBook> book = std::nullopt;
 
   /// Number of inputs per word.
   int64_t unit() const { return 32 / bits; }
@@ -28,7 +31,7 @@ struct GroupedMatrix {
   RowWeights weights() const {
     return bits == 4 ? RowWeights::kGroupsOf4Bits : RowWeights::kGroupsOf8Bits;
   }
-  /// The product without x and y. Borrows the tensors.
+  /// The product without x and y. Borrows the tensors and the book.
   RowProduct product() const;
   /// Panels [begin,end) as a matrix of their own; shares memory.
   GroupedMatrix panels(int64_t begin, int64_t end) const;

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "kernels/code_table.h"
+
 // The kernels of row_product.h for CPUs, without LibTorch: one source, row_kernels_*.h, compiled
 // for each instruction set. Integer weights are multiplied by rows of x in 16 bits with exact sums:
 // the same bits on all of them. A row of y never depends on the number of rows.
@@ -17,8 +19,9 @@ struct RowProduct {
   uint16_t* y = nullptr;             // bfloat16 [rows,out]
   float* wide_y = nullptr;           // float32, if y is null
   int64_t rows = 0, in = 0, out = 0;
-  int64_t group = 0;         // inputs that share a scale in groups, 16 to kMaxGroup
-  bool has_offsets = false;  // in groups
+  int64_t group = 0;                // inputs that share a scale in groups, 16 to kMaxGroup
+  bool has_offsets = false;         // in groups
+  const CodeTable* book = nullptr;  // of groups of 4 bits: what codes stand for; null: themselves
 };
 
 /// The rows of x as a kernel reads them.

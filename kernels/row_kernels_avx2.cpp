@@ -35,6 +35,16 @@ struct Isa {
     return _mm256_and_si256(_mm256_srli_epi32(words, kBits * k),
                             _mm256_set1_epi32(((1 << kBits) - 1) * 0x10001));
   }
+  using Table = __m256i;
+  static Table load_table(const uint8_t* from) {
+    return _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(from)));
+  }
+  /// The table's bytes for the codes in pairs<4>(words, k).
+  static Ints look_up(Table table, Ints words, int k) {
+    const Ints codes = k % 2 == 0 ? words : _mm256_srli_epi16(words, 4);
+    const Ints found = _mm256_shuffle_epi8(table, _mm256_and_si256(codes, _mm256_set1_epi8(15)));
+    return k < 2 ? _mm256_and_si256(found, _mm256_set1_epi16(0xFF)) : _mm256_srli_epi16(found, 8);
+  }
   static Ints multiply_add(Ints sum, Ints a, Ints b) {
     return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b));
   }

@@ -34,6 +34,16 @@ struct Isa {
     return _mm512_and_si512(_mm512_srli_epi32(words, static_cast<unsigned>(kBits * k)),
                             _mm512_set1_epi32(((1 << kBits) - 1) * 0x10001));
   }
+  using Table = __m512i;
+  static Table load_table(const uint8_t* from) {
+    return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(from)));
+  }
+  /// The table's bytes for the codes in pairs<4>(words, k).
+  static Ints look_up(Table table, Ints words, int k) {
+    const Ints codes = k % 2 == 0 ? words : _mm512_srli_epi16(words, 4);
+    const Ints found = _mm512_shuffle_epi8(table, _mm512_and_si512(codes, _mm512_set1_epi8(15)));
+    return k < 2 ? _mm512_and_si512(found, _mm512_set1_epi16(0xFF)) : _mm512_srli_epi16(found, 8);
+  }
   static Ints multiply_add(Ints sum, Ints a, Ints b) {
 #if defined(__AVX512VNNI__)
     return _mm512_dpwssd_epi32(sum, a, b);

@@ -39,6 +39,17 @@ struct Isa {
     return reinterpret_cast<Ints>(reinterpret_cast<Words>(words) >> shift) &
            (((1 << kBits) - 1) * 0x10001);
   }
+  using Table = const uint8_t*;
+  static Table load_table(const uint8_t* from) { return from; }
+  /// The table's bytes for the codes in pairs<4>(words, k).
+  static Ints look_up(Table table, Ints words, int k) {
+    const Ints codes = pairs<4>(words, k);
+    Ints found;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      found[lane] = table[codes[lane] & 0xFFFF] | table[codes[lane] >> 16] << 16;
+    }
+    return found;
+  }
   static Ints even(Ints pairs) { return pairs & 0xFFFF; }
   static Ints odd(Ints pairs) { return pairs >> 16 & 0xFFFF; }
   static Ints lower(Ints pairs) {

@@ -16,14 +16,20 @@ void widen_group(const RowProduct& product, const Group<Kind>& group, int64_t ou
     for (int part = 0; part < kParts; ++part) {
       Isa::Ints words[Kind::kWords];
       group.load(i, part, words);
-      const auto value = [&](Isa::Ints q) {
-        const auto scaled = Isa::to_floats(Isa::minus(q, Kind::kCentre)) * group.scales[part];
+      const auto value = [&](const Isa::Ints* planes) {
+        const auto scaled = joined<Kind>(planes, 1) * group.scales[part];
         return Kind::kOffsets ? scaled + group.offsets[part] : scaled;
       };
 #pragma GCC unroll 4
       for (int k = 0; k < kInputStep / 2; ++k) {
-        const Isa::Ints pairs = Kind::pair(words, k);
-        wide[k][part] = Isa::narrow_pairs(value(Isa::even(pairs)), value(Isa::odd(pairs)));
+        Isa::Ints even[kVectors<Kind>], odd[kVectors<Kind>];
+        group.load_pairs(words, k, 0, even);
+#pragma GCC unroll 2
+        for (int plane = 0; plane < Kind::kPlanes; ++plane) {
+          odd[plane * kParts] = Isa::odd(even[plane * kParts]);
+          even[plane * kParts] = Isa::even(even[plane * kParts]);
+        }
+        wide[k][part] = Isa::narrow_pairs(value(even), value(odd));
       }
     }
     uint32_t lanes[kInputStep / 2][kGroupPanel];
@@ -48,8 +54,7 @@ void widen_panels(const RowProduct& product, uint16_t* to, int64_t begin, int64_
 
 template <int kBits>
 void widen_groups(const RowProduct& product, uint16_t* to, int64_t begin, int64_t end) {
-  product.has_offsets ? widen_panels<Grouped<kBits, true>>(product, to, begin, end)
-                      : widen_panels<Grouped<kBits, false>>(product, to, begin, end);
+  with_kind<kBits>(product, [&]<class Kind>() { widen_panels<Kind>(product, to, begin, end); });
 }
 
 }  // namespace

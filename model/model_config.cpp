@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "model/families/families.h"
+#include "model/stored_type.h"
 
 namespace predgen {
 namespace {
@@ -92,7 +93,7 @@ ModelConfig ModelConfig::from_json(const Json& json, const std::string& where) {
   const ConfigFields fields(json, where);
   fields.only("model_type", family.model_type);
   fields.only("partial_rotary_factor", 1.0);
-  fields.absent("quantization_config");
+  stored_type(fields);  // refuses those that cannot be read
   fields.absent("compression_config");
   ModelConfig config;
   config.architecture = family.architecture;

@@ -129,7 +129,7 @@ QuantizedWeight::QuantizedWeight(const CodeLayout& layout, int64_t out, int64_t 
   if (device.is_cpu()) {
     grouped_ = std::move(matrix);
   } else {
-    put_on_gpu(to_gpu_matrix(matrix.bits, out, matrix.words, matrix.scales, device));
+    put_on_gpu(to_gpu_matrix(matrix.bits, out, matrix.words, matrix.scales, device, matrix.book));
   }
 }
 

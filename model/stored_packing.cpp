@@ -1,6 +1,7 @@
 #include "model/stored_packing.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "core/error.h"
@@ -11,13 +12,23 @@
 namespace predgen {
 namespace {
 
-/// How codes become q of a GroupedMatrix: w = (q - middle) * scale + (offset + shift * scale).
+/// How codes become q of a GroupedMatrix: w = (q - middle) * scale + (offset + shift * scale), or
+/// book.value(q) * scale.
 struct Recoding {
   int bits, middle, shift;
   bool has_offsets;
+  std::optional<CodeBook> book;
 
   explicit Recoding(const CodeLayout& layout)
       : bits(layout.highest - layout.lowest < 16 ? 4 : 8), middle(1 << (bits - 1)) {
+    if (layout.book) {
+      PREDGEN_CHECK(layout.lowest == 0 && layout.highest == 15 && !layout.has_offsets,
+                    "a code book for codes from {} to {}", layout.lowest, layout.highest);
+      book.emplace(*layout.book);
+      middle = shift = 0;
+      has_offsets = false;
+      return;
+    }
     const bool fits = layout.lowest >= -middle && layout.highest < middle;
     // Offsets refer to the middle of the codes, where they are small and lose little to rounding.
     shift = layout.has_offsets || !fits ? (layout.lowest + layout.highest + 1) / 2 : 0;
@@ -56,6 +67,25 @@ RowError error_of(const int8_t* codes, int64_t group, float scale, float offset,
   return error;
 }
 
+/// Of `group` codes, w = scale * values[code], kept as `kept` * book.value(code).
+RowError error_of(const int8_t* codes, int64_t group, const CodeValues& values, float scale,
+                  const CodeBook& book, float kept) {
+  double losses[16], squares[16];
+  for (int code = 0; code < 16; ++code) {
+    const double value =
+        static_cast<double>(scale) * static_cast<double>(values[static_cast<size_t>(code)]);
+    const double lost = static_cast<double>(kept) * static_cast<double>(book.value(code)) - value;
+    losses[code] = lost * lost;
+    squares[code] = value * value;
+  }
+  RowError error;
+  for (int64_t i = 0; i < group; ++i) {
+    error.lost += losses[codes[i]];
+    error.total += squares[codes[i]];
+  }
+  return error;
+}
+
 RowError recode(const CodedRows& from, const CodeLayout& layout, const Recoding& recoding,
                 int64_t row, Block& to) {
   const int64_t in = from.codes.size(1), group = layout.group, place = row * (in / group);
@@ -74,6 +104,13 @@ RowError recode(const CodedRows& from, const CodeLayout& layout, const Recoding&
     const float scale = scales[g], offset = offsets ? offsets[g] : 0.0f;
     const uint16_t kept = to_half(scale);
     kept_scales[g] = kept;
+    if (recoding.book) {
+      const RowError own =
+          error_of(codes + g * group, group, *layout.book, scale, *recoding.book, from_half(kept));
+      error.lost += own.lost;
+      error.total += own.total;
+      continue;
+    }
     const double a = static_cast<double>(from_half(kept)) - static_cast<double>(scale);
     double b = -static_cast<double>(offset);
     if (recoding.has_offsets) {
@@ -113,7 +150,8 @@ GroupedMatrix pack_as_stored(const CodeLayout& layout, int64_t out, int64_t in,
                 layout.group, in);
   const Recoding recoding(layout);
   const int64_t groups = in / layout.group, panels = (out + kGroupPanel - 1) / kGroupPanel;
-  GroupedMatrix matrix{.bits = recoding.bits, .out = out, .words = {}, .scales = {}};
+  GroupedMatrix matrix{
+      .bits = recoding.bits, .out = out, .words = {}, .scales = {}, .book = recoding.book};
   matrix.words = at::empty({panels, in / matrix.unit(), kGroupPanel}, at::kInt);
   matrix.scales = at::empty({panels, groups, recoding.has_offsets ? 2 : 1, kGroupPanel}, at::kHalf);
   constexpr int64_t kValues = int64_t{1} << 20, kGrain = int64_t{1} << 16;

@@ -2,6 +2,7 @@
 
 #include <c10/util/Half.h>
 
+#include <cmath>
 #include <cstring>
 
 namespace predgen {
@@ -10,9 +11,6 @@ namespace {
 constexpr int64_t kSmall = 32;  // values of a block
 /// The offset of types without one: adding it changes nothing, not even the sign of a zero.
 constexpr float kNoOffset = -0.0f;
-
-constexpr int8_t kCodebook[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                  1,    13,   25,  38,  53,  69,  89,  113};
 
 uint16_t half_bits(const uint8_t* bytes) {
   uint16_t bits = 0;
@@ -48,13 +46,6 @@ void unpack_five_bits(const uint8_t* fifth_bits, const uint8_t* __restrict bytes
   }
 }
 
-void look_up_nibbles(const uint8_t* __restrict bytes, int8_t* __restrict codes) {
-  for (int i = 0; i < 16; ++i) {
-    codes[i] = kCodebook[low(bytes[i])];
-    codes[i + 16] = kCodebook[high(bytes[i])];
-  }
-}
-
 /// Q4_K and Q5_K: 8 pairs of 6 bits in 12 bytes, multiples of the block's scale and offset.
 void unpack_group_scales(const uint8_t* block, float* scales, float* offsets) {
   const float scale = half(block), offset = half(block + 2);
@@ -76,12 +67,18 @@ void unpack_group_scales(const uint8_t* block, float* scales, float* offsets) {
 }  // namespace
 
 void combine_codes(const int8_t* __restrict codes, const float* scales, const float* offsets,
-                   int64_t num_groups, int64_t group, float* __restrict values) {
+                   int64_t num_groups, int64_t group, const float* book, float* __restrict values) {
   for (int64_t i = 0; i < num_groups; ++i, codes += group, values += group) {
     const float scale = scales[i], offset = offsets[i];
-    for (int64_t k = 0; k < group; ++k) values[k] = scale * static_cast<float>(codes[k]) + offset;
+    if (book != nullptr) {
+      for (int64_t k = 0; k < group; ++k) values[k] = scale * book[codes[k]] + offset;
+    } else {
+      for (int64_t k = 0; k < group; ++k) values[k] = scale * static_cast<float>(codes[k]) + offset;
+    }
   }
 }
+
+float half_of_e8m0(uint8_t exponent) { return std::ldexp(1.0f, exponent - 128); }
 
 void unpack_q4_0(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
                  float* offsets) {
@@ -133,7 +130,17 @@ void unpack_iq4_nl(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, flo
   for (int64_t i = 0; i < num_blocks; ++i, blocks += 18, codes += kSmall) {
     scales[i] = half(blocks);
     offsets[i] = kNoOffset;
-    look_up_nibbles(blocks + 2, codes);
+    unpack_nibbles(blocks + 2, 16, 0, codes);
+  }
+}
+
+/// An exponent, 16 bytes of codes.
+void unpack_mxfp4(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
+                  float* offsets) {
+  for (int64_t i = 0; i < num_blocks; ++i, blocks += 17, codes += kSmall) {
+    scales[i] = half_of_e8m0(blocks[0]);
+    offsets[i] = kNoOffset;
+    unpack_nibbles(blocks + 1, 16, 0, codes);
   }
 }
 
@@ -237,7 +244,7 @@ void unpack_iq4_xs(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, flo
       const int two = high_bits >> (2 * group) & 3;
       scales[group] = scale * static_cast<float>((four | two << 4) - 32);
       offsets[group] = kNoOffset;
-      look_up_nibbles(blocks + 8 + group * 16, codes);
+      unpack_nibbles(blocks + 8 + group * 16, 16, 0, codes);
     }
   }
 }

@@ -136,6 +136,7 @@ at::Tensor GgufFile::read_rows(const Entry& entry, int64_t begin, int64_t end) c
     std::vector<float> scales(static_cast<size_t>(num_groups)), offsets(scales.size());
     type.unpack(blocks.data(), to - from, codes.data(), scales.data(), offsets.data());
     combine_codes(codes.data(), scales.data(), offsets.data(), num_groups, type.layout.group,
+                  type.layout.book ? type.layout.book->data() : nullptr,
                   values + from * type.block_values);
   });
   return rows;

@@ -10,6 +10,9 @@ namespace {
 
 constexpr auto kPacked = at::ScalarType::Undefined;
 
+// "kvalues" in ggml-common.h.
+constexpr CodeValues kIq4{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+
 constexpr GgufType kTypes[] = {
     {0, "F32", at::kFloat, 1, 4, {}, nullptr},
     {1, "F16", at::kHalf, 1, 2, {}, nullptr},
@@ -24,8 +27,9 @@ constexpr GgufType kTypes[] = {
     {12, "Q4_K", kPacked, 256, 144, {32, 0, 15, true}, unpack_q4_k},
     {13, "Q5_K", kPacked, 256, 176, {32, 0, 31, true}, unpack_q5_k},
     {14, "Q6_K", kPacked, 256, 210, {16, -32, 31, false}, unpack_q6_k},
-    {20, "IQ4_NL", kPacked, 32, 18, {32, -127, 113, false}, unpack_iq4_nl},
-    {23, "IQ4_XS", kPacked, 256, 136, {32, -127, 113, false}, unpack_iq4_xs},
+    {20, "IQ4_NL", kPacked, 32, 18, {32, 0, 15, false, kIq4}, unpack_iq4_nl},
+    {23, "IQ4_XS", kPacked, 256, 136, {32, 0, 15, false, kIq4}, unpack_iq4_xs},
+    {39, "MXFP4", kPacked, 32, 17, {32, 0, 15, false, kDoubledFp4}, unpack_mxfp4},
 };
 
 /// By their numbers in ggml.h, including those no longer used in files.

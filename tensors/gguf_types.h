@@ -19,9 +19,10 @@ struct GgufType {
   int64_t block_bytes;
   CodeLayout layout;  // of the others
   /// For the others: unpacks consecutive blocks to codes [num_blocks * block_values], scales and
-  /// offsets [num_blocks * block_values / layout.group]. scale * code + offset, each rounded to
-  /// float32, is what llama.cpp's and PyPI gguf's dequantisation gives. Types without offsets get
-  /// -0, which changes no value; products are exact, so fusing them makes no difference.
+  /// offsets [num_blocks * block_values / layout.group]. scale * code + offset (with a book, scale
+  /// * book[code] + offset), each rounded to float32, is what llama.cpp's and PyPI gguf's
+  /// dequantisation gives. Types without offsets get -0, which changes no value; products are
+  /// exact, so fusing them makes no difference.
   void (*unpack)(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
                  float* offsets);
 
@@ -29,7 +30,7 @@ struct GgufType {
 };
 
 /// All supported types: F32 F16 BF16 Q4_0 Q4_1 Q5_0 Q5_1 Q8_0 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL
-/// IQ4_XS.
+/// IQ4_XS MXFP4.
 std::span<const GgufType> gguf_types();
 /// Null for a number of no supported type.
 const GgufType* find_gguf_type(uint32_t number);

@@ -4,6 +4,20 @@
 
 namespace predgen {
 
+at::Tensor widen(const CodedRows& rows, const CodeLayout& layout) {
+  const std::vector<int64_t> by_group{rows.codes.size(0), rows.scales.size(1), layout.group};
+  at::Tensor values;
+  if (layout.book) {
+    const at::Tensor book = at::tensor(at::ArrayRef<float>(*layout.book));
+    values = book.index_select(0, rows.codes.flatten().to(at::kInt));
+  } else {
+    values = rows.codes.to(at::kFloat);
+  }
+  values = rows.scales.unsqueeze(2) * values.view(by_group);
+  if (layout.has_offsets) values = values + rows.offsets.unsqueeze(2);
+  return values.view(rows.codes.sizes());
+}
+
 std::optional<CodeLayout> StoredTensors::code_layout(const std::string&) const {
   return std::nullopt;
 }

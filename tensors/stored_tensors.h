@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/code_book.h"
+
 namespace predgen {
 
 struct TensorShape {
@@ -14,11 +16,12 @@ struct TensorShape {
 };
 
 /// A matrix [rows,in] in few bits: w = scale * code + offset, where `group` inputs of a row share
-/// scale and offset.
+/// scale and offset. With a book, codes are from 0 to 15 and w = scale * book[code].
 struct CodeLayout {
-  int64_t group = 0;            // 16 or 32, a divisor of the inputs
+  int64_t group = 0;            // 16, 32, .. 256, a divisor of the inputs
   int lowest = 0, highest = 0;  // code
-  bool has_offsets = false;     // otherwise they are 0
+  bool has_offsets = false;     // otherwise they are 0; never with a book
+  std::optional<CodeValues> book = std::nullopt;
 };
 
 /// Rows of such a matrix.
@@ -26,6 +29,8 @@ struct CodedRows {
   at::Tensor codes;            // int8 [rows,in]
   at::Tensor scales, offsets;  // float32 [rows,in/group]
 };
+/// What they stand for, each product and sum rounded to float32: [rows,in].
+at::Tensor widen(const CodedRows& rows, const CodeLayout& layout);
 
 /// Tensors by their Hugging Face name, on disk until requested. UserError for an unknown name. May
 /// be read by several threads at once.

@@ -11,7 +11,9 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "model/checkpoint/model_card.h"
+#include "model/stored_type.h"
 #include "model/weights/weights_hash.h"
+#include "tensors/four_bit_tensors.h"
 #include "tensors/safetensors.h"
 
 namespace predgen {
@@ -124,13 +126,15 @@ void HuggingFaceFolder::refuse_others() const {
 
 CheckpointLabel HuggingFaceFolder::read_label() const {
   const ModelConfig config = read_config();
+  const std::string packed_type = stored_type({read_config_json(), (folder_ / kConfig).string()});
   const ModelCard card = read_model_card(folder_);
-  CheckpointLabel label{.architecture = config.to_json().at("model_type").get<std::string>(),
-                        .name = card.title,
-                        .num_parameters = config.num_parameters(),
-                        .type = type_of(SafetensorsFolder(folder_)),
-                        .licence = card.licence,
-                        .context = config.context_length()};
+  CheckpointLabel label{
+      .architecture = config.to_json().at("model_type").get<std::string>(),
+      .name = card.title,
+      .num_parameters = config.num_parameters(),
+      .type = packed_type.empty() ? type_of(SafetensorsFolder(folder_)) : packed_type,
+      .licence = card.licence,
+      .context = config.context_length()};
   for (const fs::path& file : weight_files()) {
     label.num_bytes += static_cast<int64_t>(fs::file_size(file));
   }
@@ -148,7 +152,8 @@ Json HuggingFaceFolder::read_config_json() const {
 }
 
 std::unique_ptr<const StoredTensors> HuggingFaceFolder::open_tensors() const {
-  return std::make_unique<const SafetensorsFolder>(folder_);
+  return std::make_unique<const FourBitTensors>(std::make_unique<SafetensorsFolder>(folder_),
+                                                folder_.string());
 }
 
 bool HuggingFaceFolder::has_tokenizer() const { return predgen::has_tokenizer(folder_); }

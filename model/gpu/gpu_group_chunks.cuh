@@ -46,20 +46,63 @@ __device__ uint32_t centred_pair(uint32_t codes) {
   return add_pairs((codes & 0x007F007F) | k128, (codes & 0x00800080) ^ kMinus256);
 }
 
-/// The weights of a step for one panel: for output, for output + 8, then the later inputs.
-template <int kBits>
-__device__ void load_step(const uint32_t* words, int step, uint32_t weights[4]) {
+/// The bytes of a table of 16 for the four codes in the low half of `codes`.
+__device__ inline uint32_t look_up(const uint32_t table[4], uint32_t codes) {
+  const uint32_t within = codes & 0x7777;
+  return byte_perm(byte_perm(table[0], table[1], within), byte_perm(table[2], table[3], within),
+                   0x3210 | (codes & 0x8888) >> 1);
+}
+
+/// The bytes for codes k of both halves of a word, low in its halves; other bits are anything.
+__device__ inline uint32_t looked_up_pair(const uint32_t table[4], uint32_t word, int k) {
+  return byte_perm(look_up(table, word), look_up(table, word >> 16),
+                   static_cast<uint32_t>(k | (k + 4) << 8));
+}
+
+/// Two values in bfloat16 from low bytes that count 1/256: (byte - 128) / 256.
+__device__ inline uint32_t centred_fractions(uint32_t bytes) {
+  // As in centred_pair(), with 0.5 + the low bits / 256.
+  constexpr uint32_t kHalves = 0x3F003F00, kMinusOne = 0xBF80BF80;
+  return add_pairs((bytes & 0x007F007F) | kHalves, (bytes & 0x00800080) ^ kMinusOne);
+}
+
+/// The weights of a step for one panel: for output, for output + 8, then the later inputs. Of
+/// codes of a book without their low bytes.
+template <int kBits, int kBookBytes>
+__device__ void load_step(const uint32_t* words, const GpuCodeBook& book, int step,
+                          uint32_t weights[4]) {
   const int word = kBits == 4 ? step / 2 * 2 : step * 2;
   const int shift = kBits == 4 ? step % 2 * 8 : 0;
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    weights[i] = centred_pair<kBits>(words[word + i] >> shift);
-    weights[2 + i] = centred_pair<kBits>(words[word + i] >> (shift + kBits));
+    if constexpr (kBookBytes > 0) {
+      weights[i] = centred_pair<8>(looked_up_pair(book.high, words[word + i], step % 2 * 2));
+      weights[2 + i] =
+          centred_pair<8>(looked_up_pair(book.high, words[word + i], step % 2 * 2 + 1));
+    } else {
+      weights[i] = centred_pair<kBits>(words[word + i] >> shift);
+      weights[2 + i] = centred_pair<kBits>(words[word + i] >> (shift + kBits));
+    }
+  }
+}
+
+/// The low bytes' share of the same weights, in 4 bits.
+__device__ inline void load_fractions(const uint32_t* words, const GpuCodeBook& book, int step,
+                                      uint32_t weights[4]) {
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const uint32_t word = words[step / 2 * 2 + i];
+    weights[i] = centred_fractions(looked_up_pair(book.low, word, step % 2 * 2));
+    weights[2 + i] = centred_fractions(looked_up_pair(book.low, word, step % 2 * 2 + 1));
   }
 }
 
 struct Scale {
   float first, second;  // of a lane's outputs
+  __device__ void multiply(float factor) {
+    first *= factor;
+    second *= factor;
+  }
 };
 __device__ inline Scale load_scale(const uint32_t* scales, int index, int output) {
   const uint32_t bits = scales[index * (kPanelOutputs / 2) + output];

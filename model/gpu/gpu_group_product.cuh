@@ -1,5 +1,6 @@
 // Products with weights in 4 or 8 bits whose groups of inputs share a scale: tensor cores multiply
-// codes, which bfloat16 represents exactly, and group sums are scaled in float32.
+// codes, or the bytes that a book has for them, which bfloat16 represents exactly, and group sums
+// are scaled in float32.
 //
 // A block computes 16 outputs of each of its panels for all rows. Its warps each take every eighth
 // chunk of inputs: 16 bytes of codes per lane and panel, scales, and the rows' inputs, all
@@ -13,8 +14,10 @@
 namespace predgen {
 namespace {
 
-/// kPanels panels of outputs, kTiles tiles of 8 rows. kCut: groups are one step.
-template <int kBits, bool kCut, bool kOffsets, int kPanels, int kTiles, int kStages>
+/// kPanels panels of outputs, kTiles tiles of 8 rows. kCut: a step's sum is scaled by itself, as
+/// groups may be one step.
+template <int kBits, bool kCut, bool kOffsets, int kPanels, int kTiles, int kStages,
+          int kBookBytes = 0>
 __global__ void __launch_bounds__(kProductThreads, kTiles < 4 ? 2 : 1)
     group_product_kernel(GpuGroupProduct a) {
   using Chunks = WarpChunks<kBits, kPanels, kTiles, kStages>;
@@ -45,19 +48,24 @@ __global__ void __launch_bounds__(kProductThreads, kTiles < 4 ? 2 : 1)
     };
 #pragma unroll
     for (int step = 0; step < kSteps<kBits>; step += 2) {
-      uint32_t weights[kPanels][2][4];
+      uint32_t weights[kPanels][2][4], fractions[kBookBytes == 2 ? kPanels : 1][2][4];
       Scale scales[kPanels][2], offsets[kPanels][2];  // of each step, or of both
 #pragma unroll
       for (int panel = 0; panel < kPanels; ++panel) {
         const char* const from = slot + panel * kPanelBytes<kBits>;
         const auto codes = reinterpret_cast<const Vector<uint32_t>*>(from)[lane.index];
-        load_step<kBits>(codes.values, step, weights[panel][0]);
-        load_step<kBits>(codes.values, step + 1, weights[panel][1]);
+        load_step<kBits, kBookBytes>(codes.values, a.book, step, weights[panel][0]);
+        load_step<kBits, kBookBytes>(codes.values, a.book, step + 1, weights[panel][1]);
+        if constexpr (kBookBytes == 2) {
+          load_fractions(codes.values, a.book, step, fractions[panel][0]);
+          load_fractions(codes.values, a.book, step + 1, fractions[panel][1]);
+        }
         const auto* numbers = reinterpret_cast<const uint32_t*>(from + kCodeBytes);
 #pragma unroll
         for (int half = 0; half < (kCut ? 2 : 1); ++half) {
-          const int group = kCut ? step + half : step * kStepInputs >> shift;
+          const int group = (step + half) * kStepInputs >> shift;
           scales[panel][half] = load_scale(numbers, group * kScales, lane.output);
+          if (kBookBytes == 2) scales[panel][half].multiply(a.book.unit);
           if (kOffsets) offsets[panel][half] = load_scale(numbers, group * 2 + 1, lane.output);
         }
       }
@@ -80,9 +88,11 @@ __global__ void __launch_bounds__(kProductThreads, kTiles < 4 ? 2 : 1)
         for (int panel = 0; panel < kPanels; ++panel) {
           float values[4];
           multiply_new_tile(values, weights[panel][0], inputs[0]);
+          if constexpr (kBookBytes == 2) multiply_tile(values, fractions[panel][0], inputs[0]);
           if (kCut) {
             add_scaled(sums[panel][tile], scales[panel][0], values);
             multiply_new_tile(values, weights[panel][1], inputs[1]);
+            if constexpr (kBookBytes == 2) multiply_tile(values, fractions[panel][1], inputs[1]);
           } else {
             multiply_tile(values, weights[panel][1], inputs[1]);
           }
@@ -137,7 +147,7 @@ __global__ void __launch_bounds__(kProductThreads, kTiles < 4 ? 2 : 1)
 constexpr int kWidenThreads = 256, kWidenWarps = kWidenThreads / kLanes;
 
 /// One chunk of a panel per warp: writes its weights in bfloat16, [out,in].
-template <int kBits>
+template <int kBits, int kBookBytes = 0>
 __global__ void __launch_bounds__(kWidenThreads) widen_groups_kernel(GpuGroupProduct a) {
   constexpr int kInputs = kChunkInputs<kBits>;
   const int thread = static_cast<int>(threadIdx.x);
@@ -156,11 +166,13 @@ __global__ void __launch_bounds__(kWidenThreads) widen_groups_kernel(GpuGroupPro
   for (int step = 0; step < kSteps<kBits>; ++step) {
     const int64_t input = chunk * kInputs + step * kStepInputs;
     if (input >= a.in) break;
-    uint32_t weights[4];
-    load_step<kBits>(codes.values, step, weights);
+    uint32_t weights[4], fractions[4] = {};
+    load_step<kBits, kBookBytes>(codes.values, a.book, step, weights);
+    if constexpr (kBookBytes == 2) load_fractions(codes.values, a.book, step, fractions);
     const auto* numbers = static_cast<const uint32_t*>(a.scales) +
                           (panel * num_groups + (input >> shift)) * num_scales * 8;
-    const Scale scale = load_scale(numbers, 0, lane.output);
+    Scale scale = load_scale(numbers, 0, lane.output);
+    if (kBookBytes == 2) scale.multiply(a.book.unit);
     const Scale offset = a.has_offsets ? load_scale(numbers, 1, lane.output) : Scale{0.0f, 0.0f};
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -168,47 +180,55 @@ __global__ void __launch_bounds__(kWidenThreads) widen_groups_kernel(GpuGroupPro
       if (output >= a.out) break;
       const float factor = half == 0 ? scale.first : scale.second;
       const float constant = half == 0 ? offset.first : offset.second;
-      const auto value = [&](uint32_t bits) {
-        return static_cast<uint32_t>(
-            narrow<Bfloat16>(fmaf(__uint_as_float(bits), factor, constant)).bits);
+      const auto value = [&](uint32_t bits, uint32_t fraction) {
+        const float whole = __uint_as_float(bits) + __uint_as_float(fraction);
+        return static_cast<uint32_t>(narrow<Bfloat16>(fmaf(whole, factor, constant)).bits);
       };
-      const auto both = [&](uint32_t two) {
-        return value(two << 16) | value(two & 0xFFFF0000) << 16;
+      const auto both = [&](uint32_t two, uint32_t fraction) {
+        return value(two << 16, fraction << 16) | value(two & 0xFFFF0000, fraction & 0xFFFF0000)
+                                                      << 16;
       };
       auto* const to = static_cast<Bfloat16*>(a.y) + output * a.in + input + 4 * lane.pair;
-      *reinterpret_cast<uint2*>(to) = {both(weights[half]), both(weights[2 + half])};
+      *reinterpret_cast<uint2*>(to) = {both(weights[half], fractions[half]),
+                                       both(weights[2 + half], fractions[2 + half])};
     }
   }
 }
 
-template <int kBits, bool kCut, bool kOffsets, int kPanels, int kTiles, int kStages>
+template <int kBits, bool kCut, bool kOffsets, int kBookBytes, int kPanels, int kTiles, int kStages>
 void launch_group_product(const GpuGroupProduct& a, void* stream) {
   constexpr int kBytes = kProductWarps * WarpChunks<kBits, kPanels, kTiles, kStages>::kRingBytes;
   static_assert(kBytes <= 99 << 10, "what a block may have on all GPUs");
   const int64_t outputs = kPanels * kPanelOutputs;
   const Grid grid{static_cast<int>((a.out + outputs - 1) / outputs)};
-  launch_with_memory(group_product_kernel<kBits, kCut, kOffsets, kPanels, kTiles, kStages>, grid,
-                     kProductThreads, kBytes, stream, a);
+  launch_with_memory(
+      group_product_kernel<kBits, kCut, kOffsets, kPanels, kTiles, kStages, kBookBytes>, grid,
+      kProductThreads, kBytes, stream, a);
 }
 
 /// More panels per block read inputs less often; fewer give the GPU enough blocks.
-template <int kBits, bool kCut, bool kOffsets>
+template <int kBits, bool kCut, bool kOffsets, int kBookBytes = 0>
 void launch_group_product(const GpuGroupProduct& a, void* stream) {
+  constexpr int kWide = kBookBytes == 0 ? 4 : 2;  // looking up takes registers
   const bool is_wide = a.out >= kPanelOutputs * 1024;
   if (a.rows <= 8) {
-    is_wide ? launch_group_product<kBits, kCut, kOffsets, 4, 1, 2>(a, stream)
-            : launch_group_product<kBits, kCut, kOffsets, 1, 1, 4>(a, stream);
+    is_wide ? launch_group_product<kBits, kCut, kOffsets, kBookBytes, kWide, 1, 2>(a, stream)
+            : launch_group_product<kBits, kCut, kOffsets, kBookBytes, 1, 1, 4>(a, stream);
   } else if (a.rows <= 16) {
-    is_wide ? launch_group_product<kBits, kCut, kOffsets, 2, 2, 3>(a, stream)
-            : launch_group_product<kBits, kCut, kOffsets, 1, 2, 3>(a, stream);
+    is_wide ? launch_group_product<kBits, kCut, kOffsets, kBookBytes, kWide / 2, 2, 3>(a, stream)
+            : launch_group_product<kBits, kCut, kOffsets, kBookBytes, 1, 2, 3>(a, stream);
   } else {
-    is_wide ? launch_group_product<kBits, kCut, kOffsets, 2, 4, 2>(a, stream)
-            : launch_group_product<kBits, kCut, kOffsets, 1, 4, 2>(a, stream);
+    is_wide ? launch_group_product<kBits, kCut, kOffsets, kBookBytes, 2, 4, 2>(a, stream)
+            : launch_group_product<kBits, kCut, kOffsets, kBookBytes, 1, 4, 2>(a, stream);
   }
 }
 
 template <int kBits>
 void launch_group_product(const GpuGroupProduct& a, void* stream) {
+  if constexpr (kBits == 4) {
+    if (a.book.num_bytes == 1) return launch_group_product<4, true, false, 1>(a, stream);
+    if (a.book.num_bytes == 2) return launch_group_product<4, true, false, 2>(a, stream);
+  }
   if (a.group == kStepInputs && a.group != a.in) {
     a.has_offsets ? launch_group_product<kBits, true, true>(a, stream)
                   : launch_group_product<kBits, true, false>(a, stream);
@@ -233,8 +253,11 @@ void widen_groups_launch(const GpuGroupProduct& a, void* stream) {
   const int64_t num_chunks = (a.in + inputs - 1) / inputs;
   const Grid grid{static_cast<int>((num_chunks + kWidenWarps - 1) / kWidenWarps),
                   static_cast<int>((a.out + kPanelOutputs - 1) / kPanelOutputs)};
-  launch(a.bits == 4 ? widen_groups_kernel<4> : widen_groups_kernel<8>, grid, kWidenThreads, stream,
-         a);
+  const auto kernel = a.book.num_bytes == 1   ? widen_groups_kernel<4, 1>
+                      : a.book.num_bytes == 2 ? widen_groups_kernel<4, 2>
+                      : a.bits == 4           ? widen_groups_kernel<4>
+                                              : widen_groups_kernel<8>;
+  launch(kernel, grid, kWidenThreads, stream, a);
 }
 
 }  // namespace

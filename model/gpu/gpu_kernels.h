@@ -112,6 +112,13 @@ struct GpuGate {
 
 constexpr int64_t kMaxGpuProductRows = 128;
 
+/// What 4-bit codes stand for, as in kernels/code_book.h: (high - 128 + (low - 128) / 256) * unit.
+struct GpuCodeBook {
+  int num_bytes = 0;                   // 1: without the low ones; 0: no book
+  uint32_t high[4] = {}, low[4] = {};  // a byte per code
+  float unit = 1.0f;
+};
+
 /// A matrix [out,in] in 4 or 8 bits: W = (q - 2^(bits - 1)) * scale + offset, where a group of
 /// inputs of a row shares float16 scale and offset. The layout of codes and scales is in
 /// model/gpu/gpu_matrix.h.
@@ -121,7 +128,8 @@ struct GpuGroupProduct {
   int bits;
   int group;  // 16, 32, 64, .. or `in`
   bool has_offsets;
-  int64_t in, out;  // `in` a multiple of 16
+  GpuCodeBook book;  // W = the code's value * scale
+  int64_t in, out;   // `in` a multiple of 16
   // y = x W^T + bias. A row's bits do not depend on the number of rows. All bfloat16.
   const void* x;     // [rows,in], at a multiple of 16 bytes
   const void* bias;  // [out]; null: none

@@ -34,6 +34,12 @@ __device__ inline float half_value(uint32_t bits) {
   return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
 }
 
+/// Of the bytes of low and high, counted from low's lowest, those in the four low digits of
+/// `which`, each 0 to 7.
+__device__ inline uint32_t byte_perm(uint32_t low, uint32_t high, uint32_t which) {
+  return __byte_perm(low, high, which);
+}
+
 /// Two sums in bfloat16, rounded.
 __device__ inline uint32_t add_pairs(uint32_t a, uint32_t b) {
   uint32_t sums = 0;

@@ -3,6 +3,7 @@
 #include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -43,7 +44,7 @@ at::Tensor steps_together(const at::Tensor& words) {
 bool are_alike(const GpuMatrix& a, const GpuMatrix& b) {
   return a.words.defined() && b.words.defined() && a.bits == b.bits && a.in == b.in &&
          a.words.sizes().slice(1) == b.words.sizes().slice(1) &&
-         a.scales.sizes().slice(1) == b.scales.sizes().slice(1) &&
+         a.scales.sizes().slice(1) == b.scales.sizes().slice(1) && a.book == b.book &&
          a.words.device() == b.words.device();
 }
 
@@ -71,6 +72,21 @@ int64_t outputs_of(std::span<const GpuMatrix> matrices) {
   return out;
 }
 
+GpuCodeBook gpu_book(const CodeBook& book) {
+  GpuCodeBook result{.num_bytes = book.num_bytes, .high = {}, .low = {}, .unit = book.unit};
+  std::memcpy(result.high, book.high, sizeof(result.high));
+  std::memcpy(result.low, book.low, sizeof(result.low));
+  return result;
+}
+
+/// The weights of codes, without scale, offset and a book's unit.
+at::Tensor values_of(const GpuMatrix& matrix, const at::Tensor& codes) {
+  if (!matrix.book) return (codes - (1 << (matrix.bits - 1))).to(at::kFloat);
+  std::vector<float> values;
+  for (int code = 0; code < 16; ++code) values.push_back(matrix.book->without_unit(code));
+  return at::tensor(values).to(codes.device()).index_select(0, codes.flatten()).view(codes.sizes());
+}
+
 void* stream_of(const at::Tensor& tensor) {
   return tensor.is_cuda() ? current_cuda_stream(tensor.device()) : nullptr;
 }
@@ -88,7 +104,8 @@ GpuMatrix GpuMatrix::panels(int64_t begin, int64_t end) const {
           .out = std::min(end * kPanel, out) - begin * kPanel,
           .in = in,
           .words = words.narrow(0, begin, end - begin),
-          .scales = scales.narrow(0, begin, end - begin)};
+          .scales = scales.narrow(0, begin, end - begin),
+          .book = book};
 }
 
 GpuGroupProduct GpuMatrix::product() const {
@@ -97,6 +114,7 @@ GpuGroupProduct GpuMatrix::product() const {
           .bits = bits,
           .group = static_cast<int>(group()),
           .has_offsets = has_offsets(),
+          .book = book ? gpu_book(*book) : GpuCodeBook{},
           .in = in,
           .out = out,
           .x = nullptr,
@@ -106,18 +124,19 @@ GpuGroupProduct GpuMatrix::product() const {
 }
 
 GpuMatrix to_gpu_matrix(int bits, int64_t out, const at::Tensor& words, const at::Tensor& scales,
-                        at::Device device) {
+                        at::Device device, const std::optional<CodeBook>& book) {
   const int64_t unit = 32 / bits, in = rounded_up(words.size(1) * unit, kStep);
   const int64_t panels = words.size(0), groups = scales.size(1);
   const int64_t group = in / groups;
   PREDGEN_CHECK(groups == 1 || (in == words.size(1) * unit && in % groups == 0 && group >= 16 &&
                                 (group & (group - 1)) == 0),
                 "groups of {} for {} inputs", group, in);
+  PREDGEN_CHECK(!book || (bits == 4 && scales.size(2) == 1), "a code book for {} bits", bits);
   const int64_t chunks = rounded_up(in, chunk_inputs(bits)) / chunk_inputs(bits);
   at::Tensor units = filled_up(words.to(device), chunks * chunk_inputs(bits) / unit);
   if (bits == 4) units = steps_together(units);
   // Per chunk, two words of four lanes, for outputs o and o + 8.
-  GpuMatrix matrix{.bits = bits, .out = out, .in = in, .words = {}, .scales = {}};
+  GpuMatrix matrix{.bits = bits, .out = out, .in = in, .words = {}, .scales = {}, .book = book};
   matrix.words = units.view({panels, chunks, 2, 4, 2, 8}).permute({0, 1, 5, 3, 2, 4}).contiguous();
   matrix.scales =
       scales.to(device).view({panels, groups, scales.size(2), 2, 8}).transpose(3, 4).contiguous();
@@ -131,7 +150,8 @@ GpuMatrix stacked(std::span<const GpuMatrix> matrices) {
           .out = outputs_of(matrices),
           .in = matrices[0].in,
           .words = at::cat(words),
-          .scales = at::cat(scales)};
+          .scales = at::cat(scales),
+          .book = matrices[0].book};
 }
 
 at::Tensor whole_of(std::span<const at::Tensor> parts) {
@@ -160,7 +180,8 @@ GpuMatrix whole_of(std::span<const GpuMatrix> matrices) {
                   .out = outputs_of(matrices),
                   .in = matrices[0].in,
                   .words = whole_of(words),
-                  .scales = whole_of(scales)};
+                  .scales = whole_of(scales),
+                  .book = matrices[0].book};
   return whole.words.defined() && whole.scales.defined() ? whole : GpuMatrix();
 }
 
@@ -217,8 +238,8 @@ at::Tensor widen(const GpuKernels* kernels, const GpuMatrix& matrix) {
         .reshape({panels * kPanel, -1, 1})
         .to(at::kFloat);
   };
-  at::Tensor wide = (q - (1 << (bits - 1))).to(at::kFloat).view({q.size(0), -1, matrix.group()});
-  wide = wide * numbers(0);
+  at::Tensor wide = values_of(matrix, q).view({q.size(0), -1, matrix.group()});
+  wide = wide * (matrix.book ? numbers(0) * matrix.book->unit : numbers(0));
   if (matrix.has_offsets()) wide = wide + numbers(1);
   return wide.view(q.sizes()).narrow(0, 0, matrix.out).to(at::kBFloat16);
 }

@@ -3,15 +3,18 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
+#include "kernels/code_book.h"
 #include "model/gpu/gpu_kernels.h"
 
 namespace predgen {
 
 /// A matrix [out,in] in 4 or 8 bits in the layout of our GPU kernels:
 /// W = (q - 2^(bits - 1)) * scale + offset, where a group of inputs of a row shares scale and
-/// offset. A panel has 16 outputs, a chunk 64 inputs (8 bits: 32); both are padded.
+/// offset; with a book, in 4 bits, W = book.value(q) * scale. A panel has 16 outputs, a chunk 64
+/// inputs (8 bits: 32); both are padded.
 struct GpuMatrix {
   int bits = 0;
   int64_t out = 0, in = 0;  // in: padded to a multiple of 16
@@ -20,6 +23,7 @@ struct GpuMatrix {
   /// in the low byte of each half; of two neighbouring inputs the second one is in the high half.
   at::Tensor words;
   at::Tensor scales;  // float16 [panels,groups,1 or 2,8,2], scales before offsets
+  std::optional<CodeBook> book = std::nullopt;
 
   int64_t group() const { return in / scales.size(1); }
   bool has_offsets() const { return scales.size(2) == 2; }
@@ -34,7 +38,7 @@ struct GpuMatrix {
 /// `words` of pack_words() and `scales` of pack_scales() (kernels/grouped_matrix.h) as a matrix on
 /// `device`; groups of 16, 32, 64, .. or all inputs. Error for others.
 GpuMatrix to_gpu_matrix(int bits, int64_t out, const at::Tensor& words, const at::Tensor& scales,
-                        at::Device device);
+                        at::Device device, const std::optional<CodeBook>& book = {});
 
 /// Several matrices with the same inputs stacked into one; undefined if their kinds differ or if
 /// one other than the last has outputs that do not fill whole panels.

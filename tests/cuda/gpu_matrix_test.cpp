@@ -5,6 +5,7 @@
 
 #include "model/gpu/gpu_support.h"
 #include "tests/cuda/on_device.h"
+#include "tests/fakes/code_books.h"
 #include "tests/model/gpu/coded_gpu_matrix.h"
 
 namespace predgen {
@@ -27,15 +28,18 @@ struct Kind {
   int bits;
   int64_t out, in, group;
   bool has_offsets;
+  std::optional<CodeValues> book = std::nullopt;
 };
 
 TEST_P(GpuMatrixOnDevice, ProductsAndMatricesAreExactButForRoundings) {
-  for (const auto& [bits, out, in, group, has_offsets] :
+  for (const auto& [bits, out, in, group, has_offsets, book] :
        {Kind{4, 16, 32, 32, true}, Kind{4, 33, 96, 32, false}, Kind{4, 40, 80, 16, true},
         Kind{4, 896, 4864, 32, true}, Kind{4, 30'000, 64, 64, true}, Kind{4, 1536, 896, 128, true},
         Kind{8, 19, 48, 16, true}, Kind{8, 896, 4864, 16, false}, Kind{8, 21, 304, 304, false},
-        Kind{8, 30'000, 96, 32, false}, Kind{8, 1536, 896, 896, false}}) {
-    const CodedGpuMatrix coded(bits, out, in, group, has_offsets);
+        Kind{8, 30'000, 96, 32, false}, Kind{8, 1536, 896, 896, false},
+        Kind{4, 896, 4864, 32, false, kIq4Values}, Kind{4, 30'000, 96, 32, false, kIq4Values},
+        Kind{4, 896, 4864, 64, false, kNf4Values}, Kind{4, 30'000, 144, 16, false, kNf4Values}}) {
+    const CodedGpuMatrix coded(bits, out, in, group, has_offsets, 1, book);
     const GpuMatrix matrix = coded.on(device());
     const at::Tensor values = coded.values(), bias = normal({out}, 4).to(at::kBFloat16);
     EXPECT_LT(error_beyond_rounding(widen(group_kernels(), matrix), values), 1e-6);

@@ -47,6 +47,32 @@ write("safetensors", "bad_twice", container(b'{"a":{"dtype":"I8","shape":[1],"da
 write("safetensors", "bad_deep", container(b'{"a":' + b"[" * 4000 + b"]" * 4000 + b"}"))
 write("safetensors", "bad_empty_and_huge", container({"a": tensor("F32", [2**62, 0, 2**62], 0, 0)}))
 
+
+def packed(parts):
+    """Of parts with name, type, shape and bytes."""
+    header, data = {}, b""
+    for name, dtype, sizes, values in parts:
+        header[name] = tensor(dtype, sizes, len(data), len(data) + len(values))
+        data += values
+    return container(header, data)
+
+
+def nf4(state, more=(), absmax=("F32", bytes(range(4)) * 4)):
+    text = json.dumps({"quant_type": "nf4", "blocksize": 16, "shape": [2, 32], **state}).encode()
+    return packed([("w", "U8", [32, 1], bytes(range(32))), ("w.absmax", absmax[0], [4], absmax[1]),
+                   ("w.quant_map", "F32", [16], bytes(64)),
+                   ("w.quant_state.bitsandbytes__nf4", "U8", [len(text)], text), *more])
+
+
+write("safetensors", "nf4", nf4({}))
+write("safetensors", "nf4_nested", nf4({"nested_blocksize": 4, "nested_offset": 0.5},
+                                       [("w.nested_absmax", "F32", [1], bytes(4)),
+                                        ("w.nested_quant_map", "F32", [256], bytes(1024))], ("U8", bytes(range(4)))))
+write("safetensors", "bad_nf4_block", nf4({"blocksize": 2**62}))
+write("safetensors", "bad_nf4_shape", nf4({"shape": [2**62, 32]}))
+write("safetensors", "mxfp4", packed([("w_blocks", "U8", [2, 1, 16], bytes(range(32))), ("w_scales", "U8", [2, 1], b"\x7f\xff")]))
+write("safetensors", "bad_mxfp4", packed([("w_blocks", "U8", [2, 1, 16], bytes(32)), ("w_scales", "U8", [1, 2], bytes(2))]))
+
 # model.safetensors.index.json, beside a.safetensors (x, y) and b.safetensors (z)
 whole = {"x": "a.safetensors", "y": "a.safetensors", "z": "b.safetensors"}
 write("safetensors_index", "two_shards", {"metadata": {"total_size": 15}, "weight_map": whole})
@@ -85,7 +111,7 @@ every_block, offset = [], 0
 for name, kind, values, size in [("F32", 0, 1, 4), ("F16", 1, 1, 2), ("BF16", 30, 1, 2), ("Q4_0", 2, 32, 18), ("Q4_1", 3, 32, 20),
                                  ("Q5_0", 6, 32, 22), ("Q5_1", 7, 32, 24), ("Q8_0", 8, 32, 34), ("Q2_K", 10, 256, 84),
                                  ("Q3_K", 11, 256, 110), ("Q4_K", 12, 256, 144), ("Q5_K", 13, 256, 176), ("Q6_K", 14, 256, 210),
-                                 ("IQ4_NL", 20, 32, 18), ("IQ4_XS", 23, 256, 136)]:
+                                 ("IQ4_NL", 20, 32, 18), ("IQ4_XS", 23, 256, 136), ("MXFP4", 39, 32, 17)]:
     every_block.append((name, [values, 2], kind, offset))
     offset += (2 * size + 31) // 32 * 32
 blocks = bytes(place * 37 % 251 for place in range(offset))

@@ -12,6 +12,7 @@
 #include "model/memory_estimate.h"
 #include "model/model_config.h"
 #include "model/weights/adapter_config.h"
+#include "tensors/four_bit_tensors.h"
 #include "tensors/gguf_file.h"
 #include "tensors/safetensors.h"
 #include "tests/fakes/temporary_folder.h"
@@ -76,8 +77,11 @@ void read_tensor(const File& file, const std::string& name) {
 }
 
 void read_safetensors(std::string_view input) {
-  const SafetensorsFile file(scratch("safetensors").write("a.safetensors", input));
+  const std::filesystem::path path = scratch("safetensors").write("model.safetensors", input);
+  const SafetensorsFile file(path);
   for (const auto& [name, entry] : file.entries()) read_tensor(file, name);
+  const FourBitTensors tensors(std::make_unique<SafetensorsFolder>(path.parent_path()), "folder");
+  for (const std::string& name : tensors.names()) read_tensor(tensors, name);
 }
 
 void read_safetensors_index(std::string_view input) {
@@ -117,9 +121,7 @@ void read_gguf(std::string_view input) {
       again = file.view(entry).narrow(0, 0, few);
     } else if (entry.shape.size() == 2) {
       const CodedRows coded = file.read_codes(entry, 0, few);
-      const at::Tensor groups =
-          coded.codes.to(at::kFloat).view({few, coded.scales.size(1), entry.type->layout.group});
-      again = (coded.scales.unsqueeze(2) * groups + coded.offsets.unsqueeze(2)).view_as(first);
+      again = widen(coded, entry.type->layout);
     }
     PREDGEN_CHECK(at::equal(first.nan_to_num(), again.nan_to_num()),
                   "{}: two ways of reading differ", name);

@@ -6,11 +6,13 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/grouped_matrix.h"
 #include "kernels/row_product_cpu.h"
+#include "tests/fakes/code_books.h"
 #include "tests/fakes/tensors.h"
 
 namespace predgen {
@@ -49,7 +51,7 @@ const uint16_t* bits(const at::Tensor& tensor) {
 /// A matrix of one kind, and what it stands for.
 struct Matrix {
   Matrix(RowWeights kind_of, int64_t out_of, int64_t in_of, int64_t group_of = 32,
-         bool has_offsets_of = true)
+         bool has_offsets_of = true, const std::optional<CodeValues>& values_of = {})
       : kind(kind_of), out(out_of), in(in_of), group(group_of), has_offsets(has_offsets_of) {
     if (kind == RowWeights::kFloat32 || kind == RowWeights::kBfloat16) {
       const at::ScalarType type = kind == RowWeights::kFloat32 ? at::kFloat : at::kBFloat16;
@@ -70,9 +72,17 @@ struct Matrix {
       own.select(1, 0).mul_(1e-4);  // below the least normal number
       const at::Tensor offsets =
           has_offsets ? (normal({out, num_groups}, 4) * 0.1).to(at::kHalf) : at::Tensor();
+      if (values_of) grouped.book.emplace(*values_of);
       const auto in_type = [&](at::ScalarType type) {
+        at::Tensor codes = q.to(type) - centre, unit = at::ones({}, type);
+        if (values_of) {
+          codes = in_book(type == at::kDouble ? values_of : std::nullopt)
+                      .to(type)
+                      .index_select(0, q.to(at::kInt).flatten());
+          if (type != at::kDouble) unit = unit * grouped.book->unit;
+        }
         at::Tensor values =
-            (q.to(type).view({out, num_groups, group}) - centre) * own.to(type).unsqueeze(2);
+            codes.view({out, num_groups, group}) * (own.to(type) * unit).unsqueeze(2);
         if (has_offsets) values = values + offsets.to(type).unsqueeze(2);
         return values.view({out, in});
       };
@@ -100,7 +110,8 @@ struct Matrix {
                 .in = in,
                 .out = out,
                 .group = group,
-                .has_offsets = has_offsets},
+                .has_offsets = has_offsets,
+                .book = grouped.book ? &*grouped.book : nullptr},
                kernels);
     return y;
   }
@@ -109,8 +120,17 @@ struct Matrix {
     return bias.defined() ? y + bias.to(at::kDouble) : y;
   }
   std::string name() const {
-    return fmt::format("{} x {} of kind {}, groups of {}{}", out, in, int(kind), group,
-                       has_offsets ? " with offsets" : "");
+    return fmt::format("{} x {} of kind {}, groups of {}{}{}", out, in, int(kind), group,
+                       has_offsets ? " with offsets" : "",
+                       grouped.book ? fmt::format(", {}-byte book", grouped.book->num_bytes) : "");
+  }
+  /// These values, or those of the kernels' book without its unit.
+  at::Tensor in_book(const std::optional<CodeValues>& values) const {
+    std::vector<float> found;
+    for (int code = 0; code < 16; ++code) {
+      found.push_back(values ? (*values)[code] : grouped.book->without_unit(code));
+    }
+    return at::tensor(found);
   }
 
   RowWeights kind;
@@ -137,6 +157,12 @@ std::vector<Matrix> matrices() {
       found.emplace_back(kind, 48, 192, 64, has_offsets);
       found.emplace_back(kind, 33, 1152, 32, has_offsets);
       found.emplace_back(kind, 32, 1280, 256, has_offsets);
+    }
+  }
+  for (const CodeValues& values : {kIq4Values, kNf4Values}) {
+    for (const auto& [out, in, group] :
+         {std::tuple{16, 32, 32}, {37, 96, 16}, {33, 1152, 64}, {32, 1280, 256}}) {
+      found.emplace_back(RowWeights::kGroupsOf4Bits, out, in, group, false, values);
     }
   }
   return found;
@@ -257,6 +283,27 @@ TEST(RowKernels, TheLargestSumsOfAGroupFit) {
   for (const Set& set : sets()) {
     EXPECT_LT(largest(matrix.multiply(x, *set.kernels) - expected), 1e-4 * largest(expected));
     EXPECT_LT(largest(matrix.multiply(-x, *set.kernels) + expected), 1e-4 * largest(expected));
+  }
+}
+
+TEST(RowKernels, TheLargestSumsOfABookFit) {
+  // In two bytes 1 has the highest high byte, and 32,127 of 32,448 the highest low one.
+  const CodeValues bytes{127, -128}, floats{1, 32127.0f / 32448, -1};
+  for (const CodeValues& values : {bytes, floats}) {
+    Matrix matrix(RowWeights::kGroupsOf4Bits, 16, 512, kMaxGroup, false, values);
+    EXPECT_EQ(matrix.grouped.book->high[0], 255);
+    EXPECT_EQ(matrix.grouped.book->low[1], values == floats ? 255 : 128);
+    const at::Tensor x = at::full({1, matrix.in}, 3.0, at::kBFloat16);
+    for (const int code : {0, 1, 2}) {
+      std::memset(matrix.bytes.data(), code * 0x11, matrix.bytes.size());
+      const at::Tensor scales = matrix.scales.to(at::kDouble).sum({0, 1, 2});
+      const at::Tensor expected = 3.0 * double{values[code]} * scales * kMaxGroup;
+      for (const Set& set : sets()) {
+        const double bound = 1e-4 * largest(scales) * kMaxGroup * (values == bytes ? 128 : 1);
+        EXPECT_LE(largest(matrix.multiply(x, *set.kernels) - expected), bound) << set.name;
+        EXPECT_LE(largest(matrix.multiply(-x, *set.kernels) + expected), bound) << set.name;
+      }
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/files.h"
+#include "model/stored_type.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/temporary_folder.h"
@@ -288,6 +289,28 @@ TEST(ModelConfig, RefusesByName) {
   json["model_type"] = "llama";
   json["rope_scaling"] = nullptr;
   expect_user_error([&] { ModelConfig::from_json(json, "config.json"); }, {"sliding_window"});
+}
+
+TEST(ModelConfig, KnowsWhatIsStoredInFourBits) {
+  const auto type_of = [](const Json& quantization) {
+    Json json = version_4();
+    json["quantization_config"] = quantization;
+    ModelConfig::from_json(json, "config.json");
+    return stored_type({json, "config.json"});
+  };
+  const auto of_bitsandbytes = [](const char* type) {
+    return Json{
+        {"quant_method", "bitsandbytes"}, {"load_in_4bit", true}, {"bnb_4bit_quant_type", type}};
+  };
+  EXPECT_EQ(type_of(nullptr), "");
+  EXPECT_EQ(type_of(of_bitsandbytes("nf4")), "nf4");
+  EXPECT_EQ(type_of({{"quant_method", "bitsandbytes"}, {"load_in_4bit", true}}), "fp4");
+  EXPECT_EQ(type_of({{"quant_method", "mxfp4"}}), "mxfp4");
+  for (const Json& other :
+       {of_bitsandbytes("int3"), Json{{"quant_method", "bitsandbytes"}, {"load_in_8bit", true}},
+        Json{{"quant_method", "gptq"}, {"bits", 4}}, Json("nf4")}) {
+    expect_user_error([&] { type_of(other); }, {"config.json", "quantization_config", "nf4"});
+  }
 }
 
 /// tests/model/transformers_parity.py compares every family's with the reference.

@@ -24,13 +24,6 @@ std::string some_blocks(size_t num_bytes) {
   return bytes;
 }
 
-/// scale * code + offset.
-at::Tensor combined(const CodedRows& rows, int64_t group) {
-  const at::Tensor codes =
-      rows.codes.to(at::kFloat).view({rows.codes.size(0), rows.scales.size(1), group});
-  return (rows.scales.unsqueeze(2) * codes + rows.offsets.unsqueeze(2)).view(rows.codes.sizes());
-}
-
 class GgufFileTest : public testing::Test {
  protected:
   GgufFile open(const GgufWriter& writer) {
@@ -94,10 +87,9 @@ TEST_F(GgufFileTest, WaysOfReadingAgree) {
       ASSERT_TRUE(rows.isfinite().all().item<bool>());
       EXPECT_GT(rows.abs().max().item<float>(), 0);
       EXPECT_TRUE(at::equal(file.read_rows(entry, 7, 69), rows.slice(0, 7, 69)));
-      const int64_t group = entry.type->layout.group;
-      EXPECT_TRUE(at::equal(combined(file.read_codes(entry, 0, kRows), group), rows));
-      EXPECT_TRUE(
-          at::equal(combined(file.read_codes(entry, 65, 70), group), rows.slice(0, 65, 70)));
+      const CodeLayout& layout = entry.type->layout;
+      EXPECT_TRUE(at::equal(widen(file.read_codes(entry, 0, kRows), layout), rows));
+      EXPECT_TRUE(at::equal(widen(file.read_codes(entry, 65, 70), layout), rows.slice(0, 65, 70)));
       EXPECT_EQ(file.read_codes(entry, 3, 3).codes.numel(), 0);
     }
   }

@@ -21,7 +21,7 @@ UNPACK = sys.argv[1]
 PLAIN = ["F32", "F16", "BF16"]
 # Of types in few bits: where their blocks have float16 numbers. All other bytes may be anything.
 HALVES = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q2_K": [80, 82], "Q3_K": [108],
-          "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0]}
+          "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0], "MXFP4": []}
 ROWS = 70  # more than one part of 2^15 values
 INPUTS = 1024
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/fakes/code_books.h"
+
 namespace predgen {
 namespace {
 
@@ -51,7 +53,7 @@ std::vector<uint8_t> counting_nibbles(int num_bytes) {
 }
 
 TEST(GgufTypes, HaveTheNumbersOfGgml) {
-  EXPECT_EQ(gguf_types().size(), 15u);
+  EXPECT_EQ(gguf_types().size(), 16u);
   std::set<uint32_t> numbers;
   for (const GgufType& type : gguf_types()) {
     numbers.insert(type.number);
@@ -61,7 +63,7 @@ TEST(GgufTypes, HaveTheNumbersOfGgml) {
     EXPECT_EQ(type.block_values % type.layout.group, 0) << type.name;
     EXPECT_LT(type.layout.lowest, type.layout.highest) << type.name;
   }
-  EXPECT_EQ(numbers, (std::set<uint32_t>{0, 1, 2, 3, 6, 7, 8, 10, 11, 12, 13, 14, 20, 23, 30}));
+  EXPECT_EQ(numbers, (std::set<uint32_t>{0, 1, 2, 3, 6, 7, 8, 10, 11, 12, 13, 14, 20, 23, 30, 39}));
   EXPECT_EQ(find_gguf_type(16), nullptr);
   EXPECT_EQ(gguf_type_name(16), "IQ2_XXS");
   EXPECT_EQ(gguf_type_name(39), "MXFP4");
@@ -169,15 +171,35 @@ TEST(GgufTypes, Q6_K) {
   EXPECT_EQ(found.scales[15], -64.0f);
 }
 
-TEST(GgufTypes, IQ4_NL) {
-  const Unpacked found = unpack("IQ4_NL", joined_bytes({kOne, counting_nibbles(16)}));
-  const std::vector<int> even = {-127, -83, -49, -22, 1, 25, 53, 89},
-                         odd = {-104, -65, -35, -10, 13, 38, 69, 113};
+/// Codes of counting_nibbles() in the halves of a block.
+std::vector<int> counted_codes() {
+  const std::vector<int> even = {0, 2, 4, 6, 8, 10, 12, 14}, odd = {1, 3, 5, 7, 9, 11, 13, 15};
   std::vector<int> expected;
   for (const auto& half : {even, even, odd, odd}) {
     expected.insert(expected.end(), half.begin(), half.end());
   }
-  EXPECT_EQ(found.codes, expected);
+  return expected;
+}
+
+TEST(GgufTypes, IQ4_NL) {
+  const Unpacked found = unpack("IQ4_NL", joined_bytes({kOne, counting_nibbles(16)}));
+  EXPECT_EQ(found.codes, counted_codes());
+  EXPECT_EQ(found.scales, (std::vector<float>{1.0f}));
+  for (const char* name : {"IQ4_NL", "IQ4_XS"}) {
+    EXPECT_EQ(type_named(name).layout.book, kIq4Values) << name;
+  }
+}
+
+TEST(GgufTypes, MXFP4) {
+  const std::vector<uint8_t> bits = counting_nibbles(16);
+  const Unpacked found =
+      unpack("MXFP4", joined_bytes({{0x7F}, bits, {0x00}, bits, {0x01}, bits, {0xFF}, bits}));
+  EXPECT_EQ(std::vector<int>(found.codes.begin(), found.codes.begin() + 32), counted_codes());
+  // Half of 2^(exponent - 127), as the values are doubled.
+  EXPECT_EQ(found.scales, (std::vector<float>{0.5f, std::ldexp(1.0f, -128), std::ldexp(1.0f, -127),
+                                              std::ldexp(1.0f, 127)}));
+  const CodeValues expected{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+  EXPECT_EQ(type_named("MXFP4").layout.book, expected);
 }
 
 /// Whatever the bytes, codes stay in what the layout says.

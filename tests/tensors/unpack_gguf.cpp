@@ -1,6 +1,6 @@
 // Writes the tensors of a GGUF file as float32 into a safetensors file, for the Python parity test:
-// each as read_rows() gives it ("rows/NAME") and, where it is stored in few bits, as scale * code +
-// offset of read_codes() ("codes/NAME"). Without TO it only reads all rows and says how long that
+// each as read_rows() gives it ("rows/NAME") and, where it is stored in few bits, as widen() makes
+// it of read_codes() ("codes/NAME"). Without TO it only reads all rows and says how long that
 // took.
 
 #include <chrono>
@@ -26,9 +26,7 @@ at::Tensor combined(const GgufFile& file, const GgufFile::Entry& entry) {
                 layout.highest);
   PREDGEN_CHECK(layout.has_offsets || coded.offsets.eq(0).all().item<bool>(), "{} has offsets",
                 entry.type->name);
-  const at::Tensor codes =
-      coded.codes.to(at::kFloat).view({entry.shape[0], coded.scales.size(1), layout.group});
-  return (coded.scales.unsqueeze(2) * codes + coded.offsets.unsqueeze(2)).view(entry.shape);
+  return widen(coded, layout);
 }
 
 void unpack(const char* from, const char* to) {

@@ -96,7 +96,7 @@ def as_stored(model, file):
 def check_types(scratch):
     """Matrices in each type that PyPI gguf writes; a Hugging Face folder made of one."""
     ids = random_rows(199, 1, 100, seed=4)[0]
-    for kind in ["F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"]:
+    for kind in ["F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "MXFP4"]:
         model, file = make_model(make_config("llama", rope_theta=5e5)), scratch / f"{kind}.gguf"
         gguf_models.write(model, file, kind, tensor_kind={"token_embd.weight": "Q8_0"})
         plain = reference_logits(model, ids)

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "model/checkpoint/load_model.h"
 #include "model/weights/adapter.h"
+#include "tests/fakes/code_books.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/logits_in_passes.h"
 #include "tests/fakes/memory_checkpoint.h"
@@ -168,6 +169,63 @@ TEST_P(StoredModel, ATokenThatIsNone) {
   const auto cache = pool.make_state(8);
   const TokenId beyond = 61;
   EXPECT_THROW(stored->forward({.state = cache.get(), .tokens = TokenSpan(&beyond, 1)}), Error);
+}
+
+/// A model whose linears and embeddings are stored with a code book.
+struct BookModel {
+  explicit BookModel(const CodeLayout& layout) : config(small_config()) {
+    config.hidden_size = 128;
+    config.intermediate_size = 192;
+    config.head_dim = 32;
+    config.initializer_range = 0.1;
+    std::map<std::string, at::Tensor> tensors =
+        Transformer::initialize(config, 3, at::kFloat)->named_weights();
+    MemoryCheckpoint::CodedMatrices coded;
+    for (const auto& [name, tensor] : tensors) {
+      if (tensor.dim() == 2) coded.emplace(name, CodedMatrix(tensor, layout));
+    }
+    checkpoint = std::make_unique<MemoryCheckpoint>(config, tensors, coded);
+  }
+  std::unique_ptr<Transformer> load(const LoadOptions& options = {.device = "cpu"}) const {
+    return load_model(*checkpoint, {}, options);
+  }
+
+  ModelConfig config;
+  std::unique_ptr<MemoryCheckpoint> checkpoint;
+};
+
+struct Book {
+  const char* name;
+  CodeLayout layout;
+};
+class CodeBookModel : public testing::TestWithParam<Book> {};
+INSTANTIATE_TEST_SUITE_P(Of, CodeBookModel,
+                         testing::Values(Book{"IQ4_NL", {32, 0, 15, false, kIq4Values}},
+                                         Book{"MXFP4", {32, 0, 15, false, kDoubledFp4}},
+                                         Book{"NF4", {64, 0, 15, false, kNf4Values}}),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST_P(CodeBookModel, RunsInFourBitsNearTheSameWeightsInFloat32) {
+  const BookModel model(GetParam().layout);
+  const auto stored = model.load();
+  const at::Tensor exact = run_prompt(*model.load({.device = "cpu", .dtype = "fp32"}));
+  const at::Tensor rounded = run_prompt(*model.load({.device = "cpu", .dtype = "bf16"}));
+  EXPECT_LT(relative(run_prompt(*stored), exact), relative(rounded, exact));
+  const at::Tensor plain = run_prompt(*stored, 1);
+  for (const int64_t width : {3, 17}) EXPECT_TRUE(at::equal(run_prompt(*stored, width), plain));
+}
+
+TEST_P(CodeBookModel, TakesFourBitsAndAScaleOfSixteenPerGroup) {
+  const BookModel model(GetParam().layout);
+  const auto stored = model.load();
+  int64_t num_values = 0, num_bytes = 0;
+  for (const Linear* linear : stored->linears()) {
+    EXPECT_EQ(linear->quantized->bits(), 4) << linear->name;
+    num_values += linear->quantized->out() * linear->quantized->in();
+    num_bytes += linear->quantized->num_bytes();
+  }
+  EXPECT_EQ(num_bytes, num_values / 2 + 2 * num_values / GetParam().layout.group);
+  EXPECT_EQ(stored->head().quantized->bits(), 4);
 }
 
 TEST(LoadAsStored, IsRefusedWhereThereIsNothingOfTheKind) {

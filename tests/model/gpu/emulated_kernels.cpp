@@ -53,6 +53,17 @@ char* dynamic_memory() { return memory_of_block; }
 
 float half_value(uint32_t bits) { return from_half(static_cast<uint16_t>(bits)); }
 
+uint32_t byte_perm(uint32_t low, uint32_t high, uint32_t which) {
+  const uint64_t bytes = low | static_cast<uint64_t>(high) << 32;
+  uint32_t found = 0;
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t digit = which >> (4 * i) & 15;
+    PREDGEN_CHECK(digit < 8, "byte {} of 8", digit);
+    found |= static_cast<uint32_t>(bytes >> (8 * digit) & 0xFF) << (8 * i);
+  }
+  return found;
+}
+
 /// The half of a pair of bfloat16.
 float half_of(uint32_t pair, int half) {
   return std::bit_cast<float>(half == 0 ? pair << 16 : pair & 0xFFFF0000);

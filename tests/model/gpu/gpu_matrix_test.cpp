@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <optional>
 #include <vector>
 
+#include "tests/fakes/code_books.h"
 #include "tests/model/gpu/coded_gpu_matrix.h"
 #include "tests/model/gpu/emulated_kernels.h"
 
@@ -27,18 +29,37 @@ struct MatrixKind {
   int bits;
   int64_t out, in, group;
   bool has_offsets;
+  std::optional<CodeValues> book = std::nullopt;
+
+  CodedGpuMatrix coded() const { return {bits, out, in, group, has_offsets, 1, book}; }
 };
 
 // Panels and chunks that are not full, fewer chunks than warps and many more, every size of groups.
-const std::vector<MatrixKind> kMatrixKinds{
-    {4, 16, 32, 32, true},    {4, 33, 96, 32, false},   {4, 40, 80, 16, true},
-    {4, 16, 1088, 16, false}, {4, 24, 640, 64, true},   {4, 16, 1280, 128, true},
-    {8, 16, 32, 16, false},   {8, 19, 48, 16, true},    {8, 32, 544, 32, true},
-    {8, 16, 320, 32, false},  {8, 21, 304, 304, false}, {8, 16, 512, 256, false}};
+const std::vector<MatrixKind> kMatrixKinds{{4, 16, 32, 32, true},
+                                           {4, 33, 96, 32, false},
+                                           {4, 40, 80, 16, true},
+                                           {4, 16, 1088, 16, false},
+                                           {4, 24, 640, 64, true},
+                                           {4, 16, 1280, 128, true},
+                                           {8, 16, 32, 16, false},
+                                           {8, 19, 48, 16, true},
+                                           {8, 32, 544, 32, true},
+                                           {8, 16, 320, 32, false},
+                                           {8, 21, 304, 304, false},
+                                           {8, 16, 512, 256, false},
+                                           // With a book in one byte, and in two.
+                                           {4, 33, 96, 32, false, kIq4Values},
+                                           {4, 16, 1088, 64, false, kIq4Values},
+                                           {4, 16, 48, 16, false, kIq4Values},
+                                           {4, 33, 96, 32, false, kNf4Values},
+                                           {4, 16, 1088, 64, false, kNf4Values},
+                                           {4, 24, 144, 16, false, kNf4Values},
+                                           {4, 16, 64, 64, false, kDoubledFp4}};
 
 TEST(GpuMatrix, ProductsAreExactButForRoundings) {
-  for (const auto& [bits, out, in, group, has_offsets] : kMatrixKinds) {
-    const CodedGpuMatrix coded(bits, out, in, group, has_offsets);
+  for (const MatrixKind& kind : kMatrixKinds) {
+    const auto& [bits, out, in, group, has_offsets, book] = kind;
+    const CodedGpuMatrix coded = kind.coded();
     const GpuMatrix matrix = coded.on(at::kCPU);
     const at::Tensor bias = normal({out}, 4).to(at::kBFloat16);
     for (const int64_t rows : {1, 7, 9, 30}) {
@@ -56,8 +77,9 @@ TEST(GpuMatrix, ProductsAreExactButForRoundings) {
 }
 
 TEST(GpuMatrix, ARowDoesNotDependOnTheOthersNorOnAddresses) {
-  for (const int bits : {4, 8}) {
-    const GpuMatrix matrix = CodedGpuMatrix(bits, 48, 576, 32, true).on(at::kCPU);
+  for (const MatrixKind& kind : {MatrixKind{4, 48, 576, 32, true}, MatrixKind{8, 48, 576, 32, true},
+                                 MatrixKind{4, 48, 576, 64, false, kNf4Values}}) {
+    const GpuMatrix matrix = kind.coded().on(at::kCPU);
     const at::Tensor x = random_rows(65, 576), all = product(matrix, x);
     for (const int64_t rows : {1, 8, 9, 20, 40, 64}) {
       EXPECT_TRUE(product(matrix, x.narrow(0, 1, rows)).equal(all.narrow(0, 1, rows))) << rows;
@@ -78,20 +100,23 @@ TEST(GpuMatrix, NaNStaysInItsRow) {
 }
 
 TEST(GpuMatrix, ManyOutputsTakeOneLaunchAndTheSameBits) {
-  const CodedGpuMatrix coded(4, 16400, 64, 32, false);  // more panels a block
-  const GpuMatrix matrix = coded.on(at::kCPU);
-  const at::Tensor x = random_rows(10, 64);
-  const int64_t before = num_emulated_launches();
-  const at::Tensor y = product(matrix, x);
-  EXPECT_EQ(num_emulated_launches() - before, 1);
-  EXPECT_TRUE(product(matrix.panels(1000, 1025), x).equal(y.narrow(1, 16000, 400)));
-  EXPECT_TRUE(product(matrix, x.narrow(0, 3, 1)).equal(y.narrow(0, 3, 1)));
+  for (const MatrixKind& kind :
+       {MatrixKind{4, 16400, 64, 32, false}, MatrixKind{4, 16400, 64, 64, false, kNf4Values}}) {
+    const GpuMatrix matrix = kind.coded().on(at::kCPU);  // more panels a block
+    const at::Tensor x = random_rows(10, 64);
+    const int64_t before = num_emulated_launches();
+    const at::Tensor y = product(matrix, x);
+    EXPECT_EQ(num_emulated_launches() - before, 1);
+    EXPECT_TRUE(product(matrix.panels(1000, 1025), x).equal(y.narrow(1, 16000, 400)));
+    EXPECT_TRUE(product(matrix, x.narrow(0, 3, 1)).equal(y.narrow(0, 3, 1)));
+  }
 }
 
 TEST(GpuMatrix, WidensToTheSameValues) {
-  for (const auto& [bits, out, in, group, has_offsets] : kMatrixKinds) {
+  for (const MatrixKind& kind : kMatrixKinds) {
+    const auto& [bits, out, in, group, has_offsets, book] = kind;
     SCOPED_TRACE(fmt::format("{} bits, {} x {} by {}", bits, out, in, group));
-    const CodedGpuMatrix coded(bits, out, in, group, has_offsets);
+    const CodedGpuMatrix coded = kind.coded();
     const GpuMatrix matrix = coded.on(at::kCPU);
     const at::Tensor exact = coded.values();
     for (const GpuKernels* kernels :
@@ -119,6 +144,21 @@ TEST(GpuMatrix, SeveralLieInOnePiece) {
   EXPECT_FALSE(stacked(std::array{v, q}).words.defined());  // v's panel is not full
   EXPECT_FALSE(
       stacked(std::array{q, CodedGpuMatrix(8, 16, 96, 32, true).on(at::kCPU)}).words.defined());
+}
+
+TEST(GpuMatrix, ThoseOfOneBookLieInOnePiece) {
+  const auto with = [](const CodeValues& book, uint64_t seed) {
+    return CodedGpuMatrix(4, 16, 96, 32, false, seed, book).on(at::kCPU);
+  };
+  const GpuMatrix q = with(kIq4Values, 1), k = with(kIq4Values, 5);
+  const GpuMatrix whole = stacked(std::array{q, k});
+  const at::Tensor x = random_rows(3, 96);
+  EXPECT_TRUE(product(whole, x).narrow(1, 16, 16).equal(product(k, x)));
+  const std::array parts{whole.panels(0, 1), whole.panels(1, 2)};
+  EXPECT_TRUE(product(whole_of(parts), x).equal(product(whole, x)));
+  EXPECT_FALSE(stacked(std::array{q, with(kDoubledFp4, 5)}).words.defined());
+  EXPECT_FALSE(
+      stacked(std::array{q, CodedGpuMatrix(4, 16, 96, 32, false).on(at::kCPU)}).words.defined());
 }
 
 TEST(GpuMatrix, RefusesOtherGroupsAndInputs) {

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tensors/stored_tensors.h"
+
+namespace predgen {
+
+/// A matrix in 4 bits that a folder stores as several tensors.
+struct FourBitMatrix {
+  std::vector<int64_t> shape;  // [out,in]
+  CodeLayout layout;           // with a book; its group may be less than 16
+  std::vector<std::string> parts;
+  /// Rows [begin, end), from the tensors that it was found in, which must be there.
+  std::function<CodedRows(int64_t begin, int64_t end)> read;
+};
+
+/// By their names.
+using FourBitMatrices = std::map<std::string, FourBitMatrix>;
+
+/// Those of bitsandbytes ("nf4", "fp4"; Dettmers et al. 2023, QLoRA): NAME with two codes a byte,
+/// the first in the high bits, whose blocks go over the rows' ends; NAME.quant_state.* with a JSON
+/// object about it; NAME.quant_map, the values of codes; NAME.absmax, the blocks' scales. Scales
+/// may be in 8 bits themselves: with NAME.nested_quant_map, NAME.nested_absmax and an offset.
+/// UserError, with `where`, if these do not fit together.
+FourBitMatrices find_bitsandbytes(const StoredTensors& stored, const std::string& where);
+
+/// Those of MXFP4 as OpenAI stores it (OCP Microscaling Formats 1.0): NAME_blocks uint8
+/// [out,groups,16] with two codes a byte, the first in the low bits; NAME_scales uint8
+/// [out,groups], exponents.
+FourBitMatrices find_mxfp4(const StoredTensors& stored, const std::string& where);
+
+/// [..,bytes] uint8 as codes int8 [rows,in], two a byte.
+at::Tensor codes_of_bytes(const at::Tensor& bytes, bool is_low_first, int64_t rows, int64_t in);
+
+}  // namespace predgen
