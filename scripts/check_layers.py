@@ -11,9 +11,9 @@ import re
 import sys
 
 # Each may include itself and those before it.
-LAYERS = ["core", "text", "page", "kernels", "tensors", "model", "voice", "runtime", "data", "evaluate", "train", "serve", "cli"]
+LAYERS = ["core", "text", "kernels", "tensors", "model", "voice", "runtime", "data", "evaluate", "train", "serve", "cli"]
 NEVER = {"tests", "bench"}
-NO_TORCH = {"core", "text", "page"}
+NO_TORCH = {"core", "text"}
 LIBTORCH = re.compile(r"(ATen|c10|torch)/")
 HEADERS = {".h", ".cuh"}
 SOURCES = {".cpp", ".cu"}

@@ -260,7 +260,7 @@ TEST(Report, TextFormats) {
   evil.turns.turns[0].prompt_text = "<i>one";
   const std::string html = format_report_page(evil.report());
   EXPECT_EQ(html.find("<i>one"), std::string::npos);
-  EXPECT_NE(html.find("&lt;i&gt;one"), std::string::npos);
+  EXPECT_NE(html.find("\\u003ci>one"), std::string::npos);
 }
 
 TEST(Method, NamesAndErrors) {
