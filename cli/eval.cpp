@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/version.h"
-#include "evaluate/page/groups_table.h"
+#include "evaluate/group_tables.h"
 #include "evaluate/report.h"
 #include "evaluate/run_evaluation.h"
 

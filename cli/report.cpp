@@ -57,8 +57,9 @@ void add_report(CLI::App& app, const std::stop_token&) {
   command->footer(
       "Both write the page themselves, a training at every checkpoint and evaluation; this makes "
       "it\n"
-      "again from the run's files. It needs no network. The pictures of an evaluation are written\n"
-      "as SVG, too, into figures/ beside the page.\n\n"
+      "again from the run's files. A browser draws it, without a network; its pictures can be "
+      "saved\n"
+      "as SVG there.\n\n"
       "Examples:\n"
       "  predgen report runs/quickstart/adapter\n"
       "  predgen report runs/quickstart/eval\n"

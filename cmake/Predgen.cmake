@@ -89,6 +89,21 @@ function(predgen_add_cuda_source target source)
   target_sources(${target} PRIVATE ${object})
 endfunction()
 
+# predgen_embed_page(target namespace files ..): the target gets page_source() in the namespace: a page of
+# core/page with these styles and scripts behind those that every page has.
+function(predgen_embed_page target namespace)
+  set(shared style.css elements.js axis.js canvas.js row_charts.js line_plot.js figure.js)
+  list(TRANSFORM shared PREPEND ${PROJECT_SOURCE_DIR}/core/page/)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/EmbedReport.cmake)
+  set(page ${PROJECT_SOURCE_DIR}/core/page/report.html)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/page_source.cpp)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DTEMPLATE=${page} "-DFILES=${shared};${ARGN}" -DNAMESPACE=${namespace} -DOUTPUT=${output} -P ${script}
+    DEPENDS ${page} ${shared} ${ARGN} ${script} VERBATIM)
+  target_sources(${target} PRIVATE ${output})
+endfunction()
+
 # predgen_add_tool(name SOURCES .. DEPENDS ..): a program.
 function(predgen_add_tool name)
   cmake_parse_arguments(ARG "NO_TORCH" "" "SOURCES;DEPENDS" ${ARGN})

@@ -29,27 +29,6 @@ inline std::string joined(const std::string& one, std::string_view between,
   return (one + std::string(between)).append(other);
 }
 
-/// Escaped for the text of an HTML element or a quoted attribute.
-inline std::string escape_html(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '&') {
-      escaped += "&amp;";
-    } else if (c == '<') {
-      escaped += "&lt;";
-    } else if (c == '>') {
-      escaped += "&gt;";
-    } else if (c == '"') {
-      escaped += "&quot;";
-    } else if (c == '\'') {
-      escaped += "&#39;";
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
-}
-
 /// Whether a byte of UTF-8 begins a character.
 constexpr bool begins_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;

@@ -7,10 +7,12 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "evaluate/figure_values.h"
 #include "evaluate/heard_turns.h"
 #include "evaluate/page/report_page.h"
 #include "evaluate/quality.h"
 #include "evaluate/savings.h"
+#include "evaluate/set_name.h"
 #include "evaluate/statistics.h"
 #include "evaluate/timelines.h"
 #include "evaluate/turn_groups.h"
@@ -158,7 +160,7 @@ Json summarize_turns(const ReportInput& input, const ReportRun& run,
 }
 
 /// What the set says of its turns: by these a judge knows what was asked.
-Json describe_set(const TurnSet& set) {
+Json describe_questions(const TurnSet& set) {
   Json turns = Json::array();
   for (const EvalTurn& turn : set.turns) {
     Json history = Json::array();
@@ -182,6 +184,9 @@ Json summarize_run(const ReportInput& input, const ReportRun& run) {
   summary["model"] = run.model;
   summary["price"] = run.price;
   summary["groups"] = group_turns(run.rows, input.methods);
+  Rows rows;
+  for (const Json& row : run.rows) rows.push_back(&row);
+  add_figure_values(summary, rows);
   summary["unseen"] = nullptr;
   if (std::ranges::any_of(overlap, is_seen)) {
     summary["unseen"] =
@@ -219,10 +224,11 @@ Json make_report(const ReportInput& input) {
   report["training_overlap"] = count_training_overlap(overlap);
   report["heard"] = describe_heard(input.turns);
   report["num_turns"] = input.turns.turns.size();
-  report["set"] = describe_set(input.turns);
+  report["questions"] = describe_questions(input.turns);
   report["skipped"] = input.turns.skipped;
   report["failed"] = std::move(failed);
   report["config"] = input.resolved_config;
+  report["set"] = describe_set(input.resolved_config);
   report["environment"] = input.environment;
   report["turns"] = std::move(rows);
   return report;
@@ -231,7 +237,7 @@ Json make_report(const ReportInput& input) {
 void write_report(const Json& report, const std::filesystem::path& folder) {
   make_folder(folder);
   write_file(folder / "turns.csv", format_csv(report));
-  write_report_page(report, folder / "report.html");
+  write_file(folder / "report.html", format_report_page(report));
   write_file(folder / "results.json", to_text(report, 1) + "\n");
 }
 

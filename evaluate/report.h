@@ -29,12 +29,12 @@ struct ReportInput {
 
 /// results.json: "runs" (for each model and price "methods", a summary of every metric by method,
 /// "comparisons", and "unseen", the same over the turns that are not in the training data, if
-/// some are), these three of the first run again, "turns" (one row per run, turn and method),
-/// "failed" (turns left out of every method of their run), "set" (for each turn its "id", the
-/// "history" that it has in the set, and whether it "continues" the one before, with the method's
-/// own answer), "heard" (describe_heard()), "training_overlap" (numbers of turns), "skipped",
-/// "config", "environment". Missing values are null; "judge" of a method is, until scripts/judge.py
-/// has graded the file.
+/// some are; what pictures show besides: add_figure_values()), "methods", "comparisons" and
+/// "unseen" of the first run again, "turns" (one row per run, turn and method), "failed" (turns
+/// left out of every method of their run), "set" (describe_set()), "questions" (for each turn its "id",
+/// the "history" that it has in the set, and whether it "continues" the one before, with the method's own answer), "heard"
+/// (describe_heard()), "training_overlap" (numbers of turns), "skipped", "config", "environment".
+/// Missing values are null; "judge" of a method is, until scripts/judge.py has graded the file.
 Json make_report(const ReportInput& input);
 
 /// The table for a terminal: one line per method.
@@ -43,8 +43,8 @@ std::string format_table(const Json& report);
 /// One row per turn and method, RFC 4180.
 std::string format_csv(const Json& report);
 
-/// Writes turns.csv, report.html with figures/ and, last, results.json into `folder`. Each replaces
-/// an older one atomically; other files stay.
+/// Writes turns.csv, report.html and, last, results.json into `folder`. Each replaces an older one
+/// atomically; other files stay.
 void write_report(const Json& report, const std::filesystem::path& folder);
 
 }  // namespace predgen::evaluate

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "evaluate/page/method_columns.h"
-#include "evaluate/page/run_view.h"
+#include "evaluate/at_path.h"
+#include "evaluate/method_table.h"
 #include "evaluate/report.h"
 
 namespace predgen::evaluate {
@@ -31,45 +31,41 @@ std::string flips_line(const std::string& name, const Json& equal) {
       "apart by",
       name, flips.size(), equal["n"].dump(), equal["against"].get<std::string>());
   for (const Json& flip : flips) {
-    line += fmt::format(" {} (turn {}, token {})", fixed(number_at(flip, {"margin"}), 4),
+    const auto margin = number_at(flip, {"margin"});
+    line += fmt::format(" {} (turn {}, token {})", margin ? fmt::format("{:.4f}", *margin) : "–",
                         flip["turn"].dump(), flip["token"].dump());
   }
   return line + '\n';
 }
 
 /// Of a run, or of its unseen turns.
-std::string methods_table(const Json& run) {
-  const std::vector<MethodColumn> shown = method_columns(run);
+std::string methods_text(const Json& run) {
+  const TextTable table = method_table(run);
   size_t width = 16;
-  for (const auto& [name, method] : run["methods"].items()) width = std::max(width, name.size());
-  std::string table = fmt::format("{:<{}}", "method", width);
-  for (const MethodColumn& column : shown) table += fmt::format(" {:>11}", column.title);
-  table += '\n';
-  for (const auto& [name, method] : run["methods"].items()) {
-    table += fmt::format("{:<{}}", name, width);
-    for (const MethodColumn& column : shown) {
-      table += fmt::format(" {:>11}", column.cell(method, at_path(run, {"comparisons", name})));
-    }
-    table += '\n';
-  }
-  return table;
+  for (const auto& row : table.rows) width = std::max(width, row.front().size());
+  std::string text;
+  const auto line = [&](const std::vector<std::string>& cells) {
+    text += fmt::format("{:<{}}", cells.front(), width);
+    for (size_t i = 1; i < cells.size(); ++i) text += fmt::format(" {:>11}", cells[i]);
+    text += '\n';
+  };
+  line(table.head);
+  for (const auto& row : table.rows) line(row);
+  return text;
 }
 
 /// Empty for a set without categories.
-std::string category_table(const Json& methods) {
-  const Json& first = at_path(methods.front(), {"accuracy", "by_category"});
-  if (first.is_null()) return "";
-  std::string table = fmt::format("\n{:<20} {:>5}", "accuracy % in", "turns");
-  for (const auto& [name, method] : methods.items()) table += fmt::format(" {:>11}", name);
-  table += '\n';
-  for (const auto& [category, share] : first.items()) {
-    table += fmt::format("{:<20} {:>5}", category, share["n"].dump());
-    for (const Json& method : methods) {
-      table += fmt::format(" {:>11}", share_cell(method["accuracy"]["by_category"][category]));
-    }
-    table += '\n';
-  }
-  return table;
+std::string categories_text(const Json& run) {
+  const TextTable table = category_table(run);
+  if (table.rows.empty()) return "";
+  std::string text;
+  const auto line = [&](const std::vector<std::string>& cells) {
+    text += fmt::format("\n{:<20} {:>5}", cells[0], cells[1]);
+    for (size_t i = 2; i < cells.size(); ++i) text += fmt::format(" {:>11}", cells[i]);
+  };
+  line(table.head);
+  for (const auto& row : table.rows) line(row);
+  return text + '\n';
 }
 
 /// Empty without training data.
@@ -83,12 +79,12 @@ std::string overlap_line(const Json& report) {
 }
 
 std::string run_table(const Json& run) {
-  std::string table = run_title(run) + '\n' + methods_table(run) + category_table(run["methods"]);
+  std::string table = run_title(run) + '\n' + methods_text(run) + categories_text(run);
   for (const auto& [name, method] : run["methods"].items()) {
     table += flips_line(name, at_path(run, {"comparisons", name, "equal_text"}));
   }
   const Json& unseen = at_path(run, {"unseen"});
-  if (!unseen.is_null()) table += "\nTurns that the training data lacks:\n" + methods_table(unseen);
+  if (!unseen.is_null()) table += "\nTurns that the training data lacks:\n" + methods_text(unseen);
   return table;
 }
 

@@ -11,10 +11,10 @@ import re
 import sys
 
 # Each may include itself and those before it.
-LAYERS = ["core", "text", "page", "kernels", "tensors", "audio", "hear", "model", "voice", "runtime", "data", "evaluate", "train",
+LAYERS = ["core", "text", "kernels", "tensors", "audio", "hear", "model", "voice", "runtime", "data", "evaluate", "train",
           "serve", "cli"]
 NEVER = {"tests", "bench"}
-NO_TORCH = {"core", "text", "page", "audio", "hear"}
+NO_TORCH = {"core", "text", "audio", "hear"}
 LIBTORCH = re.compile(r"(ATen|c10|torch)/")
 HEADERS = {".h", ".cuh"}
 SOURCES = {".cpp", ".cu"}

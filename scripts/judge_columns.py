@@ -27,8 +27,8 @@ def read_turns(results):
     """A Turn of each turn that has rows, by its number."""
     turns = {}
     for row in results["turns"]:
-        if "set" in results:
-            about = results["set"][row["turn"]]
+        if "questions" in results:
+            about = results["questions"][row["turn"]]
         elif row["round"] == 1:
             about = {"history": [], "continues": False}
         else:

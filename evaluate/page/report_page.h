@@ -2,22 +2,14 @@
 
 #include <filesystem>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "core/json.h"
 
 namespace predgen::evaluate {
 
-/// A self-contained page from a results.json, which may lack keys.
-std::string format_report_page(const Json& report);
-
-/// Each of its pictures as a file: name without the folder, contents.
-std::vector<std::pair<std::string, std::string>> report_figure_files(const Json& report);
-
-/// Writes the page to `file` and the pictures into figures/ beside it. Pictures of an older
-/// report with other names stay.
-void write_report_page(const Json& report, const std::filesystem::path& file);
+/// A self-contained page that draws a results.json with its figure values (complete_report()).
+/// Other keys may be missing.
+std::string format_report_page(Json report);
 
 /// Makes the page again from `run`, the output folder of an evaluation or its results.json; an
 /// empty `file`: report.html beside it. Returns the file. UserError if it is not a results.json.

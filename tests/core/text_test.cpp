@@ -19,10 +19,6 @@ TEST(Text, TrimmedHasNoBlanksAtItsEnds) {
   EXPECT_EQ(trimmed("\n a \n", " "), "\n a \n");
 }
 
-TEST(Text, EscapedHtmlIsTextAgain) {
-  EXPECT_EQ(escape_html("a<b> & \"c\" 'd'"), "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39;");
-}
-
 TEST(Text, CharactersAreCounted) {
   EXPECT_EQ(count_characters(""), 0);
   EXPECT_EQ(count_characters("a\u4f60."), 3);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "evaluate/page/method_columns.h"
+#include "evaluate/method_table.h"
 
 namespace predgen::evaluate {
 namespace {

@@ -182,12 +182,12 @@ TEST(Report, SaysWhatCameBeforeEachTurn) {
   fixture.turns.turns[0].history = {{"user", "hi"}, {"assistant", "yes?"}};
   fixture.turns.turns[1].continues = true;
   EXPECT_EQ(
-      fixture.report()["set"],
+      fixture.report()["questions"],
       Json::parse(
           R"([{"id":"a","history":[{"role":"user","content":"hi"},{"role":"assistant","content":"yes?"}],"continues":false},)"
           R"({"id":"b","history":[],"continues":true}])"));
   fixture.turns.turns[0].right_answer = RightAnswer{AnswerKind::kLetter, "B"};
-  EXPECT_TRUE(fixture.report()["set"][0]["history"].empty());  // worked examples
+  EXPECT_TRUE(fixture.report()["questions"][0]["history"].empty());  // worked examples
 }
 
 TEST(Report, ShowsWhatAJudgeSaid) {
@@ -257,7 +257,7 @@ TEST(Report, TextFormats) {
   evil.turns.turns[0].prompt_text = "<i>one";
   const std::string html = format_report_page(evil.report());
   EXPECT_EQ(html.find("<i>one"), std::string::npos);
-  EXPECT_NE(html.find("&lt;i&gt;one"), std::string::npos);
+  EXPECT_NE(html.find("\\u003ci>one"), std::string::npos);
 }
 
 TEST(Method, NamesAndErrors) {

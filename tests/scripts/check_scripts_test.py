@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
-LAYERS = ["core", "text", "page", "kernels", "tensors", "audio", "hear", "model", "voice", "runtime", "data", "evaluate",
+LAYERS = ["core", "text", "kernels", "tensors", "audio", "hear", "model", "voice", "runtime", "data", "evaluate",
           "train", "serve", "cli"]
 
 
@@ -62,7 +62,7 @@ class CheckLayers(Tree):
         self.assert_fault("core/ may not include model/")
 
     def test_libtorch_where_it_is_not_used(self):
-        for folder in ["core", "text", "page", "audio", "hear"]:
+        for folder in ["core", "text", "audio", "hear"]:
             with self.subTest(folder=folder):
                 self.write(f"{folder}/b.h", "#include <c10/util/Half.h>\n")
                 self.assert_fault(f"{folder}/ does without LibTorch")

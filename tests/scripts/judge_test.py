@@ -51,7 +51,7 @@ def make_results():
     run = {"methods": {method: {"ttfs": {"mean": 0.3}, "judge": None} for method, *_ in TEXTS}, "comparisons": {},
            "model": "m", "price": {"name": "given"}, "unseen": None}
     turns = [{"id": f"81/{turn}", "history": [], "continues": turn == 1} for turn in (0, 1)]
-    return {"runs": [run], "methods": json.loads(json.dumps(run["methods"])), "unseen": None, "set": turns,
+    return {"runs": [run], "methods": json.loads(json.dumps(run["methods"])), "unseen": None, "questions": turns,
             "environment": {"threads": 1}, "turns": rows}
 
 
@@ -257,7 +257,7 @@ class Columns(Scratch):
 
     def test_references_and_history_are_shown(self):
         self.results["turns"] = [row | {"id": "x", "prompt": "a table"} if row["turn"] else row for row in self.results["turns"]]
-        self.results["set"][1] = {"history": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yes?"}],
+        self.results["questions"][1] = {"history": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yes?"}],
                                   "continues": False}
         references = self.folder / "references.jsonl"
         write_lines(references, [{"question_id": 81, "choices": [{"turns": ["so", "and so"]}]}])
@@ -290,7 +290,7 @@ class Columns(Scratch):
         self.assertEqual(self.results["unseen"], unseen)
 
     def test_an_older_file_does_where_nothing_came_before(self):
-        del self.results["set"]
+        del self.results["questions"]
         self.assert_bad(self.judge, "older predgen")
         self.results["turns"] = [row for row in self.results["turns"] if row["turn"] == 0]
         self.judge()

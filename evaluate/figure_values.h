@@ -1,0 +1,25 @@
+#pragma once
+
+#include <vector>
+
+#include "core/json.h"
+
+namespace predgen::evaluate {
+
+/// Adds to a run of results.json what only pictures show, from the run's rows:
+///   of each method "intervals" (Estimates of the means of "audio_latency" and "judge_grade", and
+///   of
+///     "share_of_values_repeated"; null without values) and "latency_parts" (mean seconds of the
+///     four parts of the first sound's latency, over turns with all of them; null without one);
+///   "rounds": for each turn of a conversation, the fourth and later ones together, the share of
+///     turns by "passes", their mean and "n", by method;
+///   "ttfs_by": Estimates of the mean TTFS by method, for groups of turns by "words" of the prompt
+///     (about as many turns in each; empty for fewer than eight turns, or one length) and by
+///     "revised_share", the words that a later transcript took back (null where none is recorded).
+void add_figure_values(Json& run, const std::vector<const Json*>& rows);
+
+/// The same for every run of a results.json, and its "set" (describe_set()): older versions wrote
+/// neither, and rows may have been graded since.
+void complete_report(Json& report);
+
+}  // namespace predgen::evaluate

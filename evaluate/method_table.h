@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "core/json.h"
+#include "evaluate/text_table.h"
+
+namespace predgen::evaluate {
+
+/// Every figure of every method of a run, or of its "unseen" turns: columns in which any method has
+/// a value. "-" is for those that have none.
+TextTable method_table(const Json& run);
+
+/// Right answers by category of the set, with the 95 % interval: "83.0 74-90". No row for a set
+/// without categories.
+TextTable category_table(const Json& run);
+
+/// The model of these figures, and the price.
+std::string run_title(const Json& run);
+
+/// How well spoken turns were heard, in a sentence; empty for a set that does not say.
+std::string heard_line(const Json& report);
+
+}  // namespace predgen::evaluate
