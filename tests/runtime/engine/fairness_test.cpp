@@ -75,12 +75,12 @@ struct Wait {
 };
 
 /// What the engine knows of the costs.
-enum class Known { kNothing, kTokens, kAll };
+enum class Known { kNothing, kCounts, kAll };
 
 struct SharedEngine {
   /// `reading`: a cached token's, in seconds.
   SharedEngine(Known known, double reading) : model(reading) {
-    if (known == Known::kTokens) engine.share_fairly(kTokens);
+    if (known == Known::kCounts) engine.share_fairly(kTokens);
     if (known == Known::kAll) engine.share_fairly(kTokens, {reading, reading});
     engine.observe_passes([this](const PassSize&) {
       Pass& pass = model.passes.back();
@@ -185,7 +185,7 @@ double longest_delay(Known known, double reading) {
 }
 
 TEST(Fairness, NobodyWaitsForAClientForMoreThanTwoPassesOfHisOwn) {
-  EXPECT_LE(longest_delay(Known::kTokens, 0), 2);
+  EXPECT_LE(longest_delay(Known::kCounts, 0), 2);
   EXPECT_GT(longest_delay(Known::kNothing, 0), 2) << "nobody wants much";
 }
 
@@ -193,7 +193,7 @@ TEST(Fairness, NobodyWaitsForAClientForMoreThanTwoPassesOfHisOwn) {
 TEST(Fairness, WhatTokensReadCountsToo) {
   constexpr double kReading = 1.0 / 4000;
   EXPECT_LE(longest_delay(Known::kAll, kReading), 2);
-  EXPECT_GT(longest_delay(Known::kTokens, kReading), 2) << "nobody reads much";
+  EXPECT_GT(longest_delay(Known::kCounts, kReading), 2) << "nobody reads much";
 }
 
 /// 12 answers of a client go on from a text of 3,000 tokens, beside a short answer of another one.
@@ -255,7 +255,7 @@ TEST(Fairness, ForksOfALongTextDoNotHoldUpAShortAnswer) {
   const BesideForks weighed(Known::kAll, kReading);
   EXPECT_LE(weighed.longest_gap(), 2);
   EXPECT_LE(weighed.mean_gap(), 1.55);
-  EXPECT_GT(BesideForks(Known::kTokens, kReading).longest_gap(), 8);
+  EXPECT_GT(BesideForks(Known::kCounts, kReading).longest_gap(), 8);
 }
 
 /// A token of theirs takes three passes of the short answer, which itself takes up to 1.2 seconds.
