@@ -31,10 +31,11 @@ struct ReportInput {
 /// "comparisons", and "unseen", the same over the turns that are not in the training data, if
 /// some are; what pictures show besides: add_figure_values()), "methods", "comparisons" and
 /// "unseen" of the first run again, "turns" (one row per run, turn and method), "failed" (turns
-/// left out of every method of their run), "set" (describe_set()), "questions" (for each turn its "id",
-/// the "history" that it has in the set, and whether it "continues" the one before, with the method's own answer), "heard"
-/// (describe_heard()), "training_overlap" (numbers of turns), "skipped", "config", "environment".
-/// Missing values are null; "judge" of a method is, until scripts/judge.py has graded the file.
+/// left out of every method of their run), "set" (describe_set()), "questions" (for each turn its
+/// "id", the "history" that it has in the set, and whether it "continues" the one before, with the
+/// method's own answer), "heard" (describe_heard()), "training_overlap" (numbers of turns),
+/// "skipped", "config", "environment". Missing values are null; "judge" of a method is, until
+/// scripts/judge.py has graded the file.
 Json make_report(const ReportInput& input);
 
 /// The table for a terminal: one line per method.

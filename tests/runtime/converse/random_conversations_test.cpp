@@ -188,16 +188,16 @@ TEST_P(RandomConversations, SaysWhatEachSessionSaysAlone) {
   EXPECT_EQ(most_parked > 0, GetParam().pool_positions < 10000);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RandomConversations,
-                         testing::Values(Variant{"fp32", at::kFloat, 100000},
-                                         Variant{"fp32Parked", at::kFloat, 1100},
-                                         Variant{"states", at::kFloat, 100000, true},
-                                         Variant{"statesParked", at::kFloat, 1100, true},
-                                         Variant{"bf16", at::kBFloat16, 100000},
-                                         Variant{"bf16Parked", at::kBFloat16, 1100},
-                                         Variant{"fp32Within", at::kFloat, 100000, false, true},
-                                         Variant{"bf16ParkedWithin", at::kBFloat16, 1100, false, true}),
-                         [](const auto& variant) { return variant.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    All, RandomConversations,
+    testing::Values(Variant{"fp32", at::kFloat, 100000}, Variant{"fp32Parked", at::kFloat, 1100},
+                    Variant{"states", at::kFloat, 100000, true},
+                    Variant{"statesParked", at::kFloat, 1100, true},
+                    Variant{"bf16", at::kBFloat16, 100000},
+                    Variant{"bf16Parked", at::kBFloat16, 1100},
+                    Variant{"fp32Within", at::kFloat, 100000, false, true},
+                    Variant{"bf16ParkedWithin", at::kBFloat16, 1100, false, true}),
+    [](const auto& variant) { return variant.param.name; });
 
 }  // namespace
 }  // namespace predgen
