@@ -75,9 +75,9 @@ void run_and_check(const Transformer& model, Text& text, const TokenIds& more,
 TEST(RecurrentLayers, ACampaignOfDraftsForksAndReturnsEqualsOnePass) {
   const auto model = Transformer::initialize(hybrid_config(), 1, at::kFloat);
   int64_t most_parked = 0, kept_drafts = 0, reused = 0;
-  for (uint64_t seed = 0; seed < 24; ++seed) {
+  for (uint64_t seed = 0; seed < 12; ++seed) {
     // Snapshots take as much memory as positions here, so that a pool of 330 parks them, too.
-    KvPool pool(model->kv_layout(), seed < 12 ? 1000000 : 330);
+    KvPool pool(model->kv_layout(), seed < 6 ? 1000000 : 330);
     Random random(seed, "texts");
     std::vector<Text> texts;
     texts.push_back({pool.make_state(kCapacity)});
@@ -151,15 +151,15 @@ TEST(RecurrentLayers, KeepAFewSnapshotsThatCostWhatTheySay) {
   EXPECT_EQ(layout.bytes_per_snapshot, 32 * 4);
   EXPECT_EQ(layout.positions_per_snapshot(), 1);  // of 2 * 2 heads * 8 values
   KvPool pool(layout);
-  Text text{pool.make_state(kCapacity)};
-  for (int i = 0; i < 100; ++i) run_and_check(*model, text, {i % 61, 1}, {}, false);
+  const auto state = pool.make_state(kCapacity);
+  const TokenIds tokens{1, 2};
+  for (int i = 0; i < 100; ++i) model->forward({.state = state.get(), .tokens = tokens});
   EXPECT_EQ(pool.num_snapshots(), static_cast<int64_t>(StateHistory::kMost));
   EXPECT_EQ(pool.num_allocated() + pool.num_snapshots() + pool.num_free(),
             std::numeric_limits<int64_t>::max());
-  // Close to the end, and some far back.
-  EXPECT_EQ(text.state->return_point(199), 199);
-  EXPECT_GT(text.state->return_point(100), 0);
-  const auto fork = text.state->fork();
+  EXPECT_EQ(state->return_point(199), 199);
+  EXPECT_GT(state->return_point(160), 100) << "the farther back, the farther apart";
+  const auto fork = state->fork();
   EXPECT_EQ(pool.num_snapshots(), static_cast<int64_t>(StateHistory::kMost)) << "shared";
 }
 
