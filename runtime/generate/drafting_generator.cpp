@@ -41,7 +41,7 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
     const int64_t room = std::min(width - num_masks * (1 + std::ssize(first)), left - 1);
     for (const auto& source : sources_) {
       if (tree.size() >= room) break;
-      const auto paths = source->propose(sequence.tokens(), guess.drafts, config, {tree, room});
+      auto paths = source->propose(sequence.tokens(), guess.drafts, config, {tree, room});
       if (!paths) {
         result.stop_reason = StopReason::kCancelled;
         return result;
