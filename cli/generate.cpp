@@ -128,7 +128,8 @@ Answer generate_row(Engine& engine, const GeneratorConfig& decoder, const Genera
       });
   answer.ids.assign(sequence.tokens().begin() + length, sequence.tokens().end());
   if (text) {
-    show(text->finish());
+    const bool is_whole = answer.result.stop_reason == StopReason::kStopToken;
+    show(text->finish(is_whole ? TextEnd::kWhole : TextEnd::kCut));
     answer.text = text->text();
   }
   return answer;

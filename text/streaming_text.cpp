@@ -21,8 +21,8 @@ std::string StreamingText::push(TokenSpan tokens) {
   return complete;
 }
 
-std::string StreamingText::finish() {
-  std::string rest = replace_ill_formed_utf8(pending_);
+std::string StreamingText::finish(TextEnd end) {
+  std::string rest = end == TextEnd::kCut ? "" : replace_ill_formed_utf8(pending_);
   pending_.clear();
   text_ += rest;
   return rest;

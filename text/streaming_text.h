@@ -7,6 +7,9 @@
 
 namespace predgen {
 
+/// A text is whole, or it was cut, perhaps within a character, which is then left out.
+enum class TextEnd { kWhole, kCut };
+
 /// Joins generated tokens into text, holding back bytes that do not yet form a UTF-8 character.
 /// Borrows the tokenizer.
 class StreamingText {
@@ -17,8 +20,9 @@ class StreamingText {
   std::string push(TokenSpan tokens);
   /// Appends text that is already decoded.
   void append(std::string_view text) { text_ += text; }
-  /// What is left at the end; ill-formed bytes become U+FFFD.
-  std::string finish();
+  /// What is left at the end: mostly nothing, or U+FFFD for the unfinished character of a text that
+  /// is whole.
+  std::string finish(TextEnd end = TextEnd::kWhole);
   /// Everything returned so far.
   const std::string& text() const { return text_; }
 

@@ -17,7 +17,11 @@ AnswerReader::Progress AnswerReader::push(TokenSpan tokens) {
   Progress progress;
   for (const TokenId token : tokens) {
     ++num_tokens_;
-    if (!is_stop_token(tokenizer_.stop_tokens(), token)) push(token, progress);
+    if (is_stop_token(tokenizer_.stop_tokens(), token)) {
+      end_ = TextEnd::kWhole;
+    } else {
+      push(token, progress);
+    }
   }
   text_ += progress.text;
   thought_ += progress.thought;
@@ -64,7 +68,7 @@ std::string AnswerReader::take(std::vector<ToolCallParser::Part> parts, Progress
 
 AnswerReader::Progress AnswerReader::finish() {
   Progress progress;
-  std::string rest = take(thoughts_.push(tokens_.finish()), progress);
+  std::string rest = take(thoughts_.push(tokens_.finish(end_)), progress);
   rest += take(thoughts_.finish(), progress);
   if (parser_) rest += take(parser_->finish(), progress);
   progress.sentences = splitter_.finish(rest);

@@ -32,7 +32,8 @@ class AnswerReader {
     std::vector<ToolCall> calls{};
   };
   Progress push(TokenSpan tokens);
-  /// The answer is over.
+  /// The answer is over. Without a stop token it was cut: the end of an unfinished character does
+  /// not come, so nothing of it is text.
   Progress finish();
 
   const std::string& text() const { return text_; }
@@ -59,6 +60,7 @@ class AnswerReader {
   std::optional<ToolCallParser> parser_;  // nullopt: no function may be called
   std::string text_, thought_;
   int64_t num_tokens_ = 0, num_thought_tokens_ = 0;
+  TextEnd end_ = TextEnd::kCut;  // kWhole: a stop token came
   std::optional<int64_t> call_begin_;
 };
 

@@ -38,6 +38,13 @@ TEST_F(StreamingTextTest, IllFormedBytesBecomeReplacementCharacters) {
   EXPECT_EQ(text.text(), "\uFFFDa\uFFFDb\uFFFD");
 }
 
+TEST_F(StreamingTextTest, ATextThatIsCutEndsBeforeAnUnfinishedCharacter) {
+  StreamingText text(*tokenizer_);
+  EXPECT_EQ(text.push(TokenIds{0x80, 'a', 0xF0, 0x9F}), "\uFFFDa");
+  EXPECT_EQ(text.finish(TextEnd::kCut), "");
+  EXPECT_EQ(text.text(), "\uFFFDa");
+}
+
 TEST_F(StreamingTextTest, PiecesJoinToTheTextOfTheWhole) {
   Random random(3, "streaming");
   // Lead and continuation bytes, so that whole, broken and unfinished characters all occur.

@@ -542,6 +542,18 @@ TEST(Session, AnAnswerIsStuckWhateverElseThePassOfADraftFound) {
   }
 }
 
+TEST(Session, AnAnswerThatIsCutEndsBeforeAnUnfinishedCharacter) {
+  for (const bool repeats : {false, true}) {
+    const std::string letters(repeats ? 15 : 39, 'x');  // then a character of two tokens
+    TalkSetup setup{.answer = [&](const std::string&) { return letters + "éééééé"; }};
+    if (repeats) setup.is_stuck = [](TokenSpan, const std::string&) { return true; };
+    const TurnResult result = Stage(setup).run({final_one("one", 1)});
+    EXPECT_EQ(result.answer.size(), letters.size() + 1);
+    EXPECT_EQ(result.text, letters);
+    EXPECT_EQ(result.first_sentence, letters);
+  }
+}
+
 TEST(Session, EndedSourceGivesNoTurn) {
   Stage stage({});
   ScheduledSource source({});

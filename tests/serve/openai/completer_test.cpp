@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <thread>
@@ -36,6 +38,21 @@ TEST(Completer, LimitsAndStopStringsEndAnAnswer) {
   EXPECT_EQ(content_of(stopped), " two thre");
   EXPECT_EQ(stopped["choices"][0]["finish_reason"], "stop");
   EXPECT_EQ(stopped["usage"]["completion_tokens"], 3);
+}
+
+TEST(Completer, AnAnswerThatIsCutEndsBeforeAnUnfinishedCharacter) {
+  const auto smiling = [](TokenSpan history) {
+    constexpr std::array<TokenId, 4> kBytes{0xF0, 0x9F, 0x99, 0x82};
+    const auto prompt = std::ranges::find(history, FakeTokenizer::kAssistant);
+    return kBytes[static_cast<size_t>(history.end() - prompt - 1) % kBytes.size()];
+  };
+  for (const auto& [limit, text] : {std::pair(4, "\U0001F642"), std::pair(7, "\U0001F642")}) {
+    FakeApi api(kWords, {}, smiling);
+    FakeReply reply;
+    const std::string more = R"(,"max_tokens":)" + std::to_string(limit);
+    api.api.handle(CountingApi::chat_request("hello", more), reply, {});
+    EXPECT_EQ(content_of(Json::parse(reply.answers.at(0).body)), text);
+  }
 }
 
 TEST(Completer, APredictionSavesPassesAndChangesNothing) {
