@@ -65,7 +65,7 @@ cuda=$stage/predgen-cuda-$version-linux-x86_64
 mkdir "$cuda"
 [ ! -e "$tree/libexec/predgen/libpredgen_cuda.so" ] || mv "$tree/libexec/predgen/libpredgen_cuda.so" "$cuda"
 "$python" scripts/bundle_libraries.py "$tree" "$site" "$stage/contents.json"
-"$python" scripts/help_pages.py "$tree" "$version" "$(date -d "@$SOURCE_DATE_EPOCH" +%F)" "$tree/bin/predgen"
+"$python" scripts/help_pages.py "$tree" "$tree/bin/predgen"
 
 dist=$root/dist
 rm -rf "$dist"

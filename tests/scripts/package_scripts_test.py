@@ -30,8 +30,10 @@ case "$1 $2" in
     "  get                         Fetch models" "" "Examples:" "  predgen models" ;;
   "chat "*) printf "%s\n" "Talk to a model" "Usage: predgen chat [OPTIONS]" "" "Options:" \
     "  -h,--help                   Print this help message and exit" \
-    "  --verifier TEXT:{off,greedy}=greedy" "                              off, or what keeps a draft" "" "Examples:" \
+    "  --verifier TEXT:{off,greedy}=greedy" "                              off, or what keeps a draft" \
+    "  --model TEXT                a model" "" "Examples:" \
     "  predgen chat --verifier off" ;;
+  "--version "*) echo 0.1.0 ;;
   *) printf "%s\n" "predgen: it's a test" "Usage: predgen [OPTIONS] SUBCOMMAND" "" "Options:" \
     "  -h,--help                   Print this help message and exit" "" "Subcommands:" \
     "  chat                        Talk to a model" "  models                      Which there are" ;;
@@ -67,20 +69,23 @@ class HelpPages(Scratch):
         program.write_text(PROGRAM)
         program.chmod(0o755)
         with redirect_stdout(io.StringIO()):
-            help_pages.main(self.folder, "0.1.0", "2026-11-26", program)
+            with unittest.mock.patch.dict(os.environ, {"SOURCE_DATE_EPOCH": "1795737600"}):
+                help_pages.main(self.folder, program)
         self.share = self.folder / "share"
 
     def test_a_manual_page_for_each_command(self):
         pages = {path.name: gzip.decompress(path.read_bytes()).decode() for path in (self.share / "man/man1").iterdir()}
         self.assertEqual(set(pages), {"predgen.1.gz", "predgen-chat.1.gz", "predgen-models.1.gz", "predgen-models-get.1.gz"})
         chat = pages["predgen-chat.1.gz"]
-        for part in ('.TH PREDGEN-CHAT 1 2026-11-26 "predgen 0.1.0"', "Talk to a model", "\\-\\-verifier", "predgen(1)"):
+        for part in ('.TH PREDGEN-CHAT 1 2026-11-27 "predgen 0.1.0"', "Talk to a model", "\\-\\-verifier", "predgen(1)",
+                     ".SH SYNOPSIS\npredgen chat [OPTIONS]\n", ".SH FILES\n", ".SH ENVIRONMENT\n", ".SH EXIT STATUS\n"):
             self.assertIn(part, chat)
 
     def complete(self, *words):
         script = f"""source {self.share}/bash-completion/completions/predgen
 COMP_WORDS=({' '.join(f"'{word}'" for word in words)}); COMP_CWORD={len(words) - 1}; _predgen; echo "${{COMPREPLY[@]}}" """
-        return subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=self.folder, check=True).stdout.split()
+        return subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=self.folder, check=True,
+                              env=os.environ | {"PREDGEN_MODELS": str(self.folder / "models")}).stdout.split()
 
     def test_bash(self):
         self.assertEqual(self.complete("predgen", "c"), ["chat"])
@@ -90,10 +95,21 @@ COMP_WORDS=({' '.join(f"'{word}'" for word in words)}); COMP_CWORD={len(words) -
         self.assertEqual(self.complete("predgen", "models", "g"), ["get"])
         self.assertEqual(self.complete("predgen", "models", "get", "s"), ["small"], "what a word may be")
 
+    def test_bash_knows_the_models(self):
+        for file in ("small.gguf", "folder/config.json", "whisper/tokens.txt"):
+            (self.folder / "models" / file).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / "models" / file).touch()
+        (self.folder / "own.gguf").touch()
+        self.assertEqual(self.complete("predgen", "chat", "--model", "s"), ["share", "small"])
+        self.assertEqual(self.complete("predgen", "chat", "--model", "f"), ["folder"])
+        self.assertEqual(self.complete("predgen", "chat", "--model", "o"), ["own.gguf"], "and files")
+        self.assertEqual(self.complete("predgen", "chat", "--model", "w"), [], "what hears is none")
+
     def test_zsh(self):
         text = (self.share / "zsh/site-functions/_predgen").read_text()
         self.assertTrue(text.startswith("#compdef predgen\n"))
         self.assertIn("'--verifier[off, or what keeps a draft]:value:(off greedy)'", text)
+        self.assertIn("'--model[a model]:value:_predgen_models'", text)
         self.assertIn("'*:name:(tiny small)'", text)
         if shutil.which("zsh"):
             subprocess.run(["zsh", "-n", self.share / "zsh/site-functions/_predgen"], check=True)
