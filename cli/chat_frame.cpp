@@ -60,10 +60,9 @@ void add_line(Frame& frame, const ChatPicture& picture, int columns, size_t max_
   }
 }
 
-/// Adds a dim row of our own text, which is ASCII.
-void add_words(Frame& frame, const std::string& words, size_t columns) {
-  const std::string shown = words.substr(0, columns);
-  frame.rows.push_back({kDim + shown + kPlain, static_cast<int>(shown.size())});
+void add_notice(Frame& frame, const std::string& notice, int columns) {
+  const TextRow shown = wrap(notice, columns).front();
+  frame.rows.push_back({kDim + notice.substr(0, shown.end) + kPlain, shown.width});
 }
 
 void add_draft(Frame& frame, const ChatPicture& picture, size_t columns, size_t max_rows) {
@@ -110,7 +109,7 @@ Frame compose_frame(const ChatPicture& picture, const ScreenSize& size) {
     }
   }
   add_line(frame, picture, columns, std::min(num_rows / 2, picture.answer.empty() ? num_rows : 4));
-  if (!picture.notice.empty()) add_words(frame, picture.notice, num_columns);
+  if (!picture.notice.empty()) add_notice(frame, picture.notice, columns);
   add_draft(frame, picture, num_columns, num_rows - frame.rows.size());
   return frame;
 }

@@ -13,7 +13,7 @@ struct ChatPicture {
   std::string answer;         // the paragraph that is growing
   std::string line;           // being typed
   size_t cursor = 0;          // byte of `line`
-  std::string notice;         // below the line; empty: none
+  std::string notice;         // one row below the line; empty: none
   std::string draft;          // empty: no pane
   size_t draft_accepted = 0;  // bytes of `draft` that were kept of the one before
   bool sentence_ready = false, sound_ready = false;

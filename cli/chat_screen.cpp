@@ -114,6 +114,10 @@ std::stop_token ChatScreen::begin_turn() {
   return stop;
 }
 
+void ChatScreen::show_loading(int percent) {
+  update([&](TypedChat& chat) { chat.show_loading(percent); });
+}
+
 void ChatScreen::show_draft(const std::string& draft, size_t accepted_bytes) {
   update([&](TypedChat& chat) { chat.show_draft(draft, accepted_bytes); });
 }

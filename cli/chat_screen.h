@@ -39,6 +39,7 @@ class ChatScreen {
 
   TranscriptSource& source() { return source_; }
 
+  void show_loading(int percent);
   std::stop_token begin_turn();
   void show_draft(const std::string& draft, size_t accepted_bytes);
   void mark_first_sentence(const std::string& sentence);

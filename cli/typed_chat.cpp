@@ -1,6 +1,10 @@
 #include "cli/typed_chat.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "cli/terminal/display_text.h"
@@ -11,19 +15,22 @@ namespace predgen::cli {
 
 namespace {
 
-constexpr const char* kLoading = "the model is loading";
+/// A key on an empty line that takes the last waiting one back.
+bool takes_back(const Key& key) {
+  constexpr std::array kBack{Key::Kind::kBackspace,  Key::Kind::kLeft, Key::Kind::kWordLeft,
+                             Key::Kind::kHome,       Key::Kind::kUp,   Key::Kind::kKillWord,
+                             Key::Kind::kKillToStart};
+  return std::ranges::find(kBack, key.kind) != kBack.end();
+}
 
 }  // namespace
 
 TypedChat::TypedChat(TypedLineSource& source, ChatChoices choices)
-    : source_(source), choices_(std::move(choices)) {
-  picture_.notice = kLoading;
-}
+    : source_(source), choices_(std::move(choices)) {}
 
 void TypedChat::press(const Key& key) {
   if (leaving_) return;
   const bool was_cancelled = std::exchange(cancelled_, false);
-  if (was_cancelled) picture_.notice.clear();
   if (key.kind == Key::Kind::kEnter) {
     send();
   } else if (key.kind == Key::Kind::kCancel) {
@@ -31,6 +38,10 @@ void TypedChat::press(const Key& key) {
     cancel();
   } else if (key.kind == Key::Kind::kLeave && editor_.text().empty()) {
     leave();
+  } else if (editor_.text().empty() && !waiting_.empty() && takes_back(key)) {
+    editor_.set(waiting_.back());
+    waiting_.pop_back();
+    after_edit();
   } else if (editor_.press(key)) {
     after_edit();
   }
@@ -43,7 +54,7 @@ void TypedChat::leave() {
 }
 
 void TypedChat::after_edit() {
-  if (std::exchange(waiting_, false)) picture_.notice = loading_ ? kLoading : "";
+  if (!waiting_.empty()) return;  // they are heard first
   const std::string& line = editor_.text();
   if (is_blank(line) || is_command(line)) {
     forget_draft();
@@ -56,62 +67,74 @@ void TypedChat::after_edit() {
 }
 
 void TypedChat::cancel() {
-  if (!editor_.text().empty()) {
+  if (!editor_.text().empty() || !waiting_.empty()) {
+    waiting_.clear();
     editor_.clear();
     after_edit();
-  } else if (!loading_ && busy_ && turn_.request_stop()) {
-    picture_.notice = "stopping";
-  } else if (busy_ || cancelled_) {
-    leave();
-  } else {
-    cancelled_ = true;
-    picture_.notice = "Ctrl-C again, or Ctrl-D, leaves";
+    return;
   }
-}
-
-void TypedChat::wait(const std::string& what) {
-  waiting_ = true;
-  picture_.notice = what + (loading_ ? " when the model is loaded" : " when this turn is over");
+  if (!loading_ && busy_ && turn_.request_stop()) return;
+  if (busy_ || cancelled_) leave();
+  cancelled_ = true;
 }
 
 void TypedChat::send() {
-  if (is_blank(editor_.text())) return;
-  if (is_command(editor_.text())) {
-    run_command(editor_.text());
-  } else if (busy_) {
-    wait("sent");
+  const std::string line = editor_.text();
+  if (is_blank(line) || answer_at_once(line)) return;
+  editor_.send();
+  if (busy_) {
+    waiting_.push_back(line);
   } else {
-    busy_ = true;
-    forget_draft();
-    const std::string line = editor_.send();
-    scroll_sent(line);
+    submit(line);
+  }
+}
+
+bool TypedChat::answer_at_once(const std::string& line) {
+  if (!is_command(line)) return false;
+  std::string reply;
+  try {
+    switch (parse_command(line, choices_).kind) {
+      case ChatCommand::Kind::kHelp:
+        reply = command_help(choices_);
+        break;
+      case ChatCommand::Kind::kQuit:
+        leave();
+        break;
+      default:
+        return false;
+    }
+  } catch (const UserError& error) {
+    reply = std::string(error.what()) + "\n";
+  }
+  scroll_sent(editor_.send());
+  scrolled_ += printable(reply);
+  return true;
+}
+
+void TypedChat::submit(const std::string& line) {
+  busy_ = true;
+  forget_draft();
+  scroll_sent(line);
+  if (is_command(line)) {
+    command_ = parse_command(line, choices_);
+    source_.break_turn();
+  } else {
     source_.commit(spoken_text(line));
   }
 }
 
-void TypedChat::run_command(const std::string& line) {
-  std::optional<ChatCommand> command;
-  std::string reply;
-  try {
-    command = parse_command(line, choices_);
-    if (command->kind == ChatCommand::Kind::kHelp) reply = command_help(choices_);
-  } catch (const UserError& error) {
-    reply = std::string(error.what()) + "\n";
+std::string TypedChat::notice() const {
+  if (leaving_) return "";
+  if (cancelled_) return "Ctrl-C again, or Ctrl-D, leaves";
+  const std::string loaded = loaded_percent_ ? fmt::format(" ({} %)", *loaded_percent_) : "";
+  if (!waiting_.empty()) {
+    return on_one_line(
+        fmt::format("{} {}: {}", is_command(waiting_.front()) ? "carried out" : "sent",
+                    loading_ ? "when the model is loaded" + loaded : "when this turn is over",
+                    fmt::join(waiting_, " | ")));
   }
-  const bool is_for_model = command && reply.empty() && command->kind != ChatCommand::Kind::kQuit;
-  if (is_for_model && busy_) {
-    wait("carried out");
-    return;
-  }
-  scroll_sent(editor_.send());
-  scrolled_ += printable(reply);
-  if (is_for_model) {
-    busy_ = true;
-    command_ = command;
-    source_.break_turn();
-  } else if (command && command->kind == ChatCommand::Kind::kQuit) {
-    leave();
-  }
+  if (loading_) return "the model is loading" + loaded;
+  return busy_ && turn_.stop_requested() ? "stopping" : "";
 }
 
 void TypedChat::scroll_sent(const std::string& line) { scrolled_ += "> " + printable(line) + "\n"; }
@@ -126,9 +149,13 @@ void TypedChat::forget_draft() {
 std::stop_token TypedChat::begin_turn() {
   loading_ = busy_ = false;
   turn_ = std::stop_source();
-  picture_.notice.clear();
   if (leaving_) turn_.request_stop();
-  if (std::exchange(waiting_, false)) send();
+  if (!waiting_.empty()) {
+    const std::string line = waiting_.front();
+    waiting_.pop_front();
+    submit(line);
+    after_edit();  // what was typed since is heard from now on
+  }
   return turn_.get_token();
 }
 
@@ -185,6 +212,7 @@ std::string TypedChat::draw(const ScreenSize& size) {
   size_ = size;
   picture_.line = printable(editor_.text());
   picture_.cursor = editor_.cursor();
+  picture_.notice = notice();
   return region_.draw(std::exchange(scrolled_, ""), compose_frame(picture_, size), size.columns);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -16,10 +17,11 @@ namespace predgen::cli {
 /// A chat on a terminal, without the terminal: keys and the model's news go in, bytes to write and
 /// transcripts come out. Used by one thread at a time.
 ///
-/// It begins while the model is loading. A line sent then, or during a turn, waits until
-/// that is over; editing the line takes it back. Ctrl-C empties the line; on an empty line it stops
-/// the turn in progress, or leaves: at once while the model is loading, else when it is pressed
-/// twice.
+/// It begins while the model is loading. Lines sent then, or during a turn, wait until that is
+/// over, and are shown in the notice; what is typed meanwhile is the next line. On an empty line, a
+/// key that deletes or goes back takes the last waiting line back. Ctrl-C empties the line and
+/// forgets those that wait; if there are none, it stops the turn in progress, or leaves: at once
+/// while the model is loading, else when it is pressed twice.
 class TypedChat {
  public:
   /// Tells `source` what is typed; it outlives this.
@@ -31,6 +33,8 @@ class TypedChat {
   bool is_leaving() const { return leaving_; }
   /// Until the first begin_turn().
   bool is_loading() const { return loading_; }
+  /// How much of the model is loaded, in percent.
+  void show_loading(int percent) { loaded_percent_ = percent; }
 
   /// The model's side waits for the next line from here on. The token asks this turn to stop.
   std::stop_token begin_turn();
@@ -59,10 +63,13 @@ class TypedChat {
 
  private:
   void send();
-  void run_command(const std::string& line);
+  /// Whether the line is for the chat itself: it asks for help, leaves, or is a wrong command.
+  bool answer_at_once(const std::string& line);
+  /// To the model's side, which waits for it.
+  void submit(const std::string& line);
   void cancel();
-  void wait(const std::string& what);
   void after_edit();
+  std::string notice() const;
   void forget_draft();
   void show_marks();
   void scroll_sent(const std::string& line);
@@ -77,9 +84,10 @@ class TypedChat {
   std::string sentence_;    // the draft's first one; empty: incomplete
   bool has_sound_ = false;  // that sentence
   bool loading_ = true;
-  bool busy_ = true;        // nobody waits for a line
-  bool waiting_ = false;    // the line is sent when somebody waits
-  bool cancelled_ = false;  // Ctrl-C on an empty line was the last key
+  std::optional<int> loaded_percent_;
+  bool busy_ = true;                 // nobody waits for a line
+  std::deque<std::string> waiting_;  // lines to submit when somebody does
+  bool cancelled_ = false;           // Ctrl-C on an empty line was the last key
   bool leaving_ = false;
   std::optional<ChatCommand> command_;
   std::stop_source turn_;

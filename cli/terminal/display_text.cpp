@@ -38,6 +38,13 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+std::string on_one_line(std::string_view text) {
+  std::string line = printable(text);
+  std::ranges::replace(line, '\n', ' ');
+  std::ranges::replace(line, '\t', ' ');
+  return line;
+}
+
 Cluster cluster_at(std::string_view text, size_t at) {
   Character before = character_at(text, at);
   Cluster cluster{before.length, width_of(before.code)};

@@ -10,6 +10,8 @@ namespace predgen::cli {
 /// `text` of the same length that cannot control a terminal: control characters other than \n and
 /// \t become spaces, ill-formed bytes question marks.
 std::string printable(std::string_view text);
+/// The same, with spaces for \n and \t as well.
+std::string on_one_line(std::string_view text);
 
 /// What a person sees as one character, with its accents and joiners.
 struct Cluster {

@@ -10,13 +10,6 @@ namespace {
 constexpr std::string_view kHeardMark = "> ", kDraftMark = "  ~ ";
 constexpr int kShortestDraft = 8;  // columns
 
-std::string on_one_line(std::string_view text) {
-  std::string line = printable(text);
-  std::ranges::replace(line, '\n', ' ');
-  std::ranges::replace(line, '\t', ' ');
-  return line;
-}
-
 int text_columns(std::string_view text) {
   int width = 0;
   for (size_t at = 0; at < text.size();) {

@@ -31,10 +31,9 @@ const std::map<std::string, KeyKind, std::less<>> kSequences{
 };
 
 // What follows ESC when Alt is held.
-const std::map<char, KeyKind> kAlt{{'b', KeyKind::kWordLeft},
-                                   {'f', KeyKind::kWordRight},
-                                   {0x7F, KeyKind::kKillWord},
-                                   {0x08, KeyKind::kKillWord}};
+const std::map<char, Key> kAlt{{'b', {KeyKind::kWordLeft}},  {'f', {KeyKind::kWordRight}},
+                               {0x7F, {KeyKind::kKillWord}}, {0x08, {KeyKind::kKillWord}},
+                               {0x0D, {.text = "\n"}},       {0x0A, {.text = "\n"}}};
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
@@ -83,7 +82,7 @@ bool KeyDecoder::take_escape(std::vector<Key>& keys) {
   if (pending_.size() < 2) return false;
   if (pending_[1] != '[' && pending_[1] != 'O') {
     if (const auto alt = kAlt.find(pending_[1]); alt != kAlt.end()) {
-      keys.push_back({alt->second});
+      keys.push_back(alt->second);
       pending_.erase(0, 2);
     } else {
       pending_.erase(0, 1);  // Escape itself does nothing

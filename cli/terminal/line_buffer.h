@@ -7,7 +7,7 @@
 namespace predgen::cli {
 
 /// A line of text with a cursor, which is between two characters as a person sees them. May hold
-/// line breaks that were pasted. The text is well-formed UTF-8.
+/// line breaks. The text is well-formed UTF-8.
 class LineBuffer {
  public:
   const std::string& text() const { return text_; }

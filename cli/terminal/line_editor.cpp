@@ -1,5 +1,7 @@
 #include "cli/terminal/line_editor.h"
 
+#include <utility>
+
 namespace predgen::cli {
 
 bool LineEditor::press(const Key& key) {
@@ -64,8 +66,8 @@ std::string LineEditor::send() {
   return line;
 }
 
-void LineEditor::clear() {
-  buffer_.set("");
+void LineEditor::set(std::string line) {
+  buffer_.set(std::move(line));
   shown_ = sent_.size();
 }
 

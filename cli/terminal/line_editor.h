@@ -19,7 +19,9 @@ class LineEditor {
 
   /// Returns the line, remembers it and begins an empty one.
   std::string send();
-  void clear();
+  /// Begins with another line, the cursor at its end.
+  void set(std::string line);
+  void clear() { set(""); }
 
  private:
   /// Shows an older (-1) or newer (+1) line. What was being typed comes back at the end.

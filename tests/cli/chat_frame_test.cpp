@@ -117,6 +117,8 @@ TEST(ChatFrame, AnswerAboveTheLineAndANoticeBelow) {
   picture.notice = "sent when this turn is over";
   EXPECT_THAT(Screen(picture, {12, 24}).rows(),
               ElementsAre("a b is being", "said", "> next", "sent when th"));
+  picture.notice = "sent: 你好你好";
+  EXPECT_EQ(Screen(picture, {11, 24}).rows().back(), "sent: 你好");
 }
 
 TEST(ChatFrame, AnswerThatIsTooLongScrollsAway) {

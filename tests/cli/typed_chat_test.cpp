@@ -95,10 +95,10 @@ TEST_F(TypedChatTest, LineTypedAheadWaitsForTheTurn) {
   EXPECT_EQ(next()->text, "one");
   type("two");
   press(Kind::kEnter);
-  EXPECT_THAT(screen(), ElementsAre("> one", "> two", "sent when this turn is over"));
+  EXPECT_THAT(screen(), ElementsAre("> one", "> ", "sent when this turn is over: two"));
   chat_.print_answer("first");
   chat_.end_turn("");
-  EXPECT_THAT(screen(), ElementsAre("> one", "first", "> two", "sent when this turn is over"));
+  EXPECT_THAT(screen(), ElementsAre("> one", "first", "> ", "sent when this turn is over: two"));
   chat_.begin_turn();
   EXPECT_THAT(screen(), ElementsAre("> one", "first", "> two", "> "));
   EXPECT_EQ(next()->text, "two");
@@ -107,9 +107,12 @@ TEST_F(TypedChatTest, LineTypedAheadWaitsForTheTurn) {
 TEST_F(TypedChatTest, LineIsTypedWhileTheModelLoads) {
   EXPECT_TRUE(chat_.is_loading());
   EXPECT_THAT(screen(), ElementsAre("> ", "the model is loading"));
+  chat_.show_loading(3);
+  EXPECT_THAT(screen(), ElementsAre("> ", "the model is loading (3 %)"));
   type("one");
   press(Kind::kEnter);
-  EXPECT_THAT(screen(), ElementsAre("> one", "sent when the model is loaded"));
+  chat_.show_loading(7);
+  EXPECT_THAT(screen(), ElementsAre("> ", "sent when the model is loaded (7 %): one"));
   EXPECT_FALSE(source_.latest(clock_.now()));
   chat_.begin_turn();
   EXPECT_FALSE(chat_.is_loading());
@@ -125,18 +128,75 @@ TEST_F(TypedChatTest, CtrlCLeavesAtOnceWhileTheModelLoads) {
   EXPECT_TRUE(chat_.is_leaving());
 }
 
-TEST_F(TypedChatTest, EditingTakesAWaitingLineBack) {
+TEST_F(TypedChatTest, BackspaceOnAnEmptyLineTakesAWaitingLineBack) {
+  for (const Kind kind : {Kind::kBackspace, Kind::kUp, Kind::kKillWord}) {
+    TypedLineSource source(clock_);
+    TypedChat chat(source, {});
+    chat.press({.text = "two"});
+    chat.press({Kind::kEnter});
+    chat.press({.text = "x"});
+    chat.press({Kind::kBackspace});
+    EXPECT_THAT(chat.draw({40, 10}), HasSubstr("loaded: two"));
+    chat.press({kind});
+    chat.press({.text = "s"});
+    chat.begin_turn();
+    EXPECT_THAT(chat.draw({40, 10}), HasSubstr("> twos"));
+    EXPECT_FALSE(source.latest(clock_.now()));
+  }
+}
+
+TEST_F(TypedChatTest, WhatIsTypedBehindAWaitingLineIsTheNextOne) {
+  type("/reset");
+  press(Kind::kEnter);
+  type("Write a ");
+  EXPECT_THAT(screen(), ElementsAre("> Write a ", "carried out when the model is loaded: /r"));
   chat_.begin_turn();
-  type("one");
+  EXPECT_FALSE(next());
+  EXPECT_EQ(chat_.take_command()->kind, ChatCommand::Kind::kReset);
+  chat_.begin_turn();
+  EXPECT_EQ(next()->text, "Write a");  // and it is drafted on while it grows
+  type("song");
   press(Kind::kEnter);
-  next();
-  type("two");
-  press(Kind::kEnter);
-  type("s");
+  EXPECT_EQ(next()->text, "Write a song");
+}
+
+// As a terminal without bracketed paste sends it.
+TEST_F(TypedChatTest, LinesThatComeDuringATurnFollowEachOther) {
+  chat_.begin_turn();
+  for (const char* line : {"one", "two 你", "", "three", "four "}) {
+    type(line);
+    if (line != std::string("four ")) press(Kind::kEnter);
+  }
+  EXPECT_EQ(next()->text, "one");
+  EXPECT_THAT(screen(),
+              ElementsAre("> one", "> four ", "sent when this turn is over: two 你 | th"));
   chat_.end_turn("");
   chat_.begin_turn();
-  EXPECT_THAT(screen(), ElementsAre("> one", "> twos"));
-  EXPECT_FALSE(source_.latest(clock_.now()));
+  EXPECT_EQ(next()->text, "two 你");
+  EXPECT_THAT(screen(),
+              ElementsAre("> one", "> two 你", "> four ", "sent when this turn is over: three"));
+  chat_.begin_turn();
+  EXPECT_EQ(next()->text, "three");
+  EXPECT_FALSE(source_.latest(clock_.now())->is_final);
+  chat_.begin_turn();
+  EXPECT_EQ(next()->text, "four");
+}
+
+TEST_F(TypedChatTest, CtrlCForgetsWhatWaits) {
+  const std::stop_token turn = chat_.begin_turn();
+  for (const char* line : {"one", "two", "three"}) {
+    type(line);
+    press(Kind::kEnter);
+  }
+  next();
+  press(Kind::kCancel);
+  EXPECT_FALSE(turn.stop_requested());
+  EXPECT_THAT(screen(), ElementsAre("> one", "> "));
+  press(Kind::kCancel);
+  EXPECT_TRUE(turn.stop_requested());
+  EXPECT_THAT(screen(), ElementsAre("> one", "> ", "stopping"));
+  chat_.begin_turn();
+  EXPECT_THAT(screen(), ElementsAre("> one", "> "));
 }
 
 TEST_F(TypedChatTest, CommandEndsTheTurnWithoutWords) {

@@ -27,6 +27,12 @@ TEST(KeyDecoder, Sequences) {
                           key(Kind::kWordLeft), key(Kind::kWordRight)));
 }
 
+TEST(KeyDecoder, AltEnterIsALineBreakInTheText) {
+  EXPECT_THAT(
+      KeyDecoder().push("a\033\rb\033\nc\r"),
+      ElementsAre(text("a"), text("\n"), text("b"), text("\n"), text("c"), key(Kind::kEnter)));
+}
+
 TEST(KeyDecoder, AnyCutGivesTheSameKeys) {
   const std::string bytes = "é你\033[3~x\033[200~a\r\nb\033[201~\033[1;5C😀\r";
   const std::vector<Key> whole = KeyDecoder().push(bytes);
