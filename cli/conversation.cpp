@@ -51,7 +51,8 @@ std::unique_ptr<AudioSink> make_sink(const ConversationOptions& options, int rat
 
 Conversation::Conversation(const ConversationOptions& options,
                            std::unique_ptr<const Checkpoint> checkpoint, SystemClock& clock,
-                           const std::stop_token& stop, PlayedSound* played, bool tells_ends)
+                           const std::stop_token& stop, PlayedSound* played, bool tells_ends,
+                           const LoadOptions::Progress& on_loading)
     : checkpoint_(std::move(checkpoint)),
       tokenizer_(load_tokenizer(checkpoint_->read_tokenizer(options.chat_template))) {
   std::unique_ptr<const Checkpoint> draft_checkpoint;
@@ -67,7 +68,8 @@ Conversation::Conversation(const ConversationOptions& options,
   choices.sampling = options.sampling.parse(checkpoint_->read_generation());
   const VoiceOptions voice_options = options.voice.parse();
   const EngineConfig engine_config{.pass_tokens = options.pass_tokens};
-  const std::shared_ptr<const Transformer> model = set_up_model(*checkpoint_, options.model);
+  const std::shared_ptr<const Transformer> model =
+      set_up_model(*checkpoint_, options.model, /*prepares_passes=*/true, on_loading);
   engine_.emplace(model, engine_config);
   if (draft_checkpoint) {
     draft_.emplace(set_up_draft_model(*draft_checkpoint, options.model), engine_config);

@@ -12,6 +12,7 @@
 #include "cli/voice_flags.h"
 #include "core/clock.h"
 #include "model/checkpoint/checkpoint.h"
+#include "model/load_options.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/session_options.h"
 #include "runtime/engine/engine.h"
@@ -53,12 +54,13 @@ class Conversation {
   /// `checkpoint`: of options.model. The clock outlives this. UserError for whatever cannot be.
   /// After a stop all waits throw Interrupted. `played`: begins if a loudspeaker plays the answers,
   /// and outlives this; null: nobody asks. `tells_ends`: TurnObserver::on_end_by_words is asked
-  /// for.
+  /// for. `on_loading`: of the model, but not of a draft model.
   Conversation(const ConversationOptions& options, std::unique_ptr<const Checkpoint> checkpoint,
                SystemClock& clock, const std::stop_token& stop, PlayedSound* played = nullptr,
-               bool tells_ends = false);
+               bool tells_ends = false, const LoadOptions::Progress& on_loading = {});
 
   Session& session() { return *session_; }
+  const Checkpoint& checkpoint() const { return *checkpoint_; }
   Engine& engine() { return *engine_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   const Speaker& speaker() const { return *speaker_; }

@@ -13,14 +13,16 @@ void set_num_threads(int num_threads) {
 }
 
 std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const ModelOptions& options,
-                                          bool prepares_passes) {
+                                          bool prepares_passes,
+                                          const LoadOptions::Progress& on_progress) {
   set_num_threads(options.threads);
   return load_model(checkpoint, options.adapter,
                     {.device = options.device,
                      .dtype = options.dtype,
                      .quantization = parse_quantization(options.quantize),
                      .width_invariant = options.width_invariant,
-                     .prepares_passes = prepares_passes});
+                     .prepares_passes = prepares_passes,
+                     .on_progress = on_progress});
 }
 
 std::unique_ptr<Transformer> set_up_draft_model(const Checkpoint& draft, ModelOptions options) {

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "model/checkpoint/checkpoint.h"
+#include "model/load_options.h"
 #include "model/transformer.h"
 #include "text/token_ids.h"
 #include "text/tokenizer.h"
@@ -19,7 +20,8 @@ void set_num_threads(int num_threads);
 /// c10::InferenceMode around this call and everything after it. A command that runs no short passes
 /// in our kernels does not need the graphs that `prepares_passes` makes.
 std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const ModelOptions& options,
-                                          bool prepares_passes = true);
+                                          bool prepares_passes = true,
+                                          const LoadOptions::Progress& on_progress = {});
 
 /// Help of --draft-model.
 inline constexpr const char* kDraftModelHelp =

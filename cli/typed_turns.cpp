@@ -230,7 +230,11 @@ void run_typed_turns(const ConversationOptions& options,
         in, out, clock, {verifier_choices(), generator_names()},
         [&] { return conversation->speaker().is_ready_ahead(); }, stop);
     const LogOnScreen log(screen);
-    conversation.emplace(options, std::move(checkpoint), clock, stop);
+    const auto show_loading = [&screen, shown = -1](double share) mutable {
+      const int percent = static_cast<int>(100 * share);
+      if (percent != std::exchange(shown, percent)) screen.show_loading(percent);
+    };
+    conversation.emplace(options, std::move(checkpoint), clock, stop, nullptr, false, show_loading);
     TypedTurns(*conversation, screen, clock, stop).run();
   }
   conversation->drain();

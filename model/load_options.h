@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <functional>
 #include <string>
 
 #include "model/quantized_weight.h"
@@ -18,6 +19,9 @@ struct LoadOptions {
   /// The weights of the layers' linears stay views of the file, as stored, for who takes them out.
   bool leaves_linears = false;
   bool prepares_passes = true;  // see Transformer::prepare_passes()
+  /// Told on the loading thread, tensor by tensor, which share of the weights is in place: 0 to 1.
+  using Progress = std::function<void(double share)>;
+  Progress on_progress{};
 };
 
 /// "fp32" or "bf16" to the tensor type; UserError otherwise.

@@ -19,16 +19,18 @@ class Loading {
  public:
   Loading(const ModelWeights& weights, LoadOptions options, const std::string& where)
       : weights_(weights), options_(std::move(options)), device_(parse_device(options_.device)) {
-    for (const WeightSpec& weight : weight_layout(weights.config())) {
+    const std::vector<WeightSpec> layout = weight_layout(weights.config());
+    for (const WeightSpec& weight : layout) {
       has_codes_ = has_codes_ || is_coded(weight.name);
     }
+    num_values_ = num_values(layout);
     options_.quantization = choose_quantization(options_, device_, has_codes_, where);
     dtype_ = choose_dtype(
         options_, device_,
         cpu_dtype(weights_.shape(kEmbeddingName).dtype, weights_.config().num_parameters()));
   }
 
-  at::Tensor load(const std::string& name) const {
+  at::Tensor load(const std::string& name) {
     // One matrix at a time is unpacked, or sent to the device and quantised there.
     const bool is_quantized = quantization_of(name, options_.quantization) != Quantization::kNone;
     if ((is_quantized || is_as_stored()) && is_coded(name)) {
@@ -37,7 +39,9 @@ class Loading {
     if (is_quantized) return weights_.tensor(name);
     const bool is_left = options_.leaves_linears && name.starts_with("model.layers.") &&
                          quantization_of(name, Quantization::kInt8) != Quantization::kNone;
-    return is_left ? weights_.tensor(name) : weights_.load(name, device_, dtype_);
+    at::Tensor loaded = is_left ? weights_.tensor(name) : weights_.load(name, device_, dtype_);
+    note(loaded.numel());
+    return loaded;
   }
 
   void pack(Transformer& model) {
@@ -50,6 +54,7 @@ class Loading {
       const at::Tensor full = is_coded(name) ? weights_.tensor(name) : weight;
       auto packed = std::make_shared<const QuantizedWeight>(full, kind, device_, name);
       weights_.forget(name);
+      note(full.numel());
       error += packed->relative_error();
       ++count;
       return packed;
@@ -59,6 +64,14 @@ class Loading {
   }
 
  private:
+  /// So many values more are in place.
+  void note(int64_t count) {
+    num_loaded_ += count;
+    if (!options_.on_progress) return;
+    const double share = static_cast<double>(num_loaded_) / static_cast<double>(num_values_);
+    options_.on_progress(std::min(share, 1.0));  // a tied head is packed once more
+  }
+
   /// Whether this matrix is stored in few bits and can stay so. Not a tied head, and GPUs look up
   /// embeddings in bfloat16.
   bool is_coded(const std::string& name) const {
@@ -92,6 +105,7 @@ class Loading {
         [&](int64_t begin, int64_t end) { return weights_.read_codes(name, begin, end); }, device_,
         name);
     weights_.forget(name);
+    note(shape[0] * shape[1]);
     if (packed->relative_error() > kMostStoredError) {
       throw UserError("{}: would be off by {:.1e} as stored, in float16 scales: use bf16 or fp32",
                       name, packed->relative_error());
@@ -109,6 +123,7 @@ class Loading {
   at::ScalarType dtype_ = at::kFloat;
   bool has_codes_ = false;
   int64_t in_4_bits_ = 0, in_8_bits_ = 0;
+  int64_t num_values_ = 0, num_loaded_ = 0;  // of all weights
   double largest_error_ = 0.0;
 };
 

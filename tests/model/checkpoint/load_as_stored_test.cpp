@@ -3,6 +3,8 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "model/checkpoint/load_model.h"
 #include "model/weights/adapter.h"
@@ -81,6 +83,21 @@ TEST_P(StoredModel, KeepsMatricesInTheirBits) {
   ASSERT_NE(stored->head().quantized, nullptr);
   EXPECT_EQ(stored->head().quantized->bits(), 8);
   EXPECT_ANY_THROW(stored->named_weights());
+}
+
+TEST_P(StoredModel, LoadingTellsHowFarItIs) {
+  for (const Quantization kind : {Quantization::kNone, Quantization::kInt8}) {
+    for (const char* dtype : {"auto", "fp32"}) {
+      std::vector<double> shares;
+      load(
+          {.device = "cpu", .dtype = dtype, .quantization = kind, .on_progress = [&](double share) {
+             shares.push_back(share);
+           }});
+      EXPECT_GT(shares.size(), 10u);
+      EXPECT_TRUE(std::ranges::is_sorted(shares));
+      EXPECT_EQ(shares.back(), 1.0) << dtype;
+    }
+  }
 }
 
 TEST_P(StoredModel, EmbeddingsAreRowsOfWhatIsStored) {
