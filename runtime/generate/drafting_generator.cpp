@@ -46,9 +46,9 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
         result.stop_reason = StopReason::kCancelled;
         return result;
       }
-      for (TokenIds& path : *paths) {
-        if (config.constraint) path.resize(static_cast<size_t>(count_allowed(place, path)));
-        tree.add(path, room);
+      for (const TokenIds& path : *paths) {
+        const int64_t length = config.constraint ? count_allowed(place, path) : std::ssize(path);
+        tree.add(TokenSpan(path).first(static_cast<size_t>(length)), room);
       }
     }
     const int64_t num_guessed = tree.size(), guessed_depth = tree.depth();
