@@ -17,9 +17,9 @@ namespace {
 
 /// A key on an empty line that takes the last waiting one back.
 bool takes_back(const Key& key) {
-  using Kind = Key::Kind;
-  constexpr std::array kBack{Kind::kBackspace, Kind::kLeft,     Kind::kWordLeft,   Kind::kHome,
-                             Kind::kUp,        Kind::kKillWord, Kind::kKillToStart};
+  constexpr std::array kBack{Key::Kind::kBackspace,  Key::Kind::kLeft, Key::Kind::kWordLeft,
+                             Key::Kind::kHome,       Key::Kind::kUp,   Key::Kind::kKillWord,
+                             Key::Kind::kKillToStart};
   return std::ranges::find(kBack, key.kind) != kBack.end();
 }
 

@@ -104,6 +104,7 @@ std::string format_report_page(Json report) {
   for (const char* of_the_first_run : {"methods", "comparisons", "unseen"}) {
     report.erase(of_the_first_run);
   }
+  report.erase("questions");                             // a judge's
   for (Json& run : report["runs"]) run.erase("groups");  // the tables have them
   return page_with_data(page_source(), {{"results", std::move(report)},
                                         {"tables", std::move(tables)},

@@ -41,14 +41,14 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
     const int64_t room = std::min(width - num_masks * (1 + std::ssize(first)), left - 1);
     for (const auto& source : sources_) {
       if (tree.size() >= room) break;
-      const auto paths = source->propose(sequence.tokens(), guess.drafts, config, {tree, room});
+      auto paths = source->propose(sequence.tokens(), guess.drafts, config, {tree, room});
       if (!paths) {
         result.stop_reason = StopReason::kCancelled;
         return result;
       }
-      for (TokenIds& path : *paths) {
-        if (config.constraint) path.resize(static_cast<size_t>(count_allowed(place, path)));
-        tree.add(path, room);
+      for (const TokenIds& path : *paths) {
+        const int64_t length = config.constraint ? count_allowed(place, path) : std::ssize(path);
+        tree.add(TokenSpan(path).first(static_cast<size_t>(length)), room);
       }
     }
     const int64_t num_guessed = tree.size(), guessed_depth = tree.depth();

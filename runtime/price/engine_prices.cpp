@@ -50,8 +50,7 @@ std::vector<double> least_seconds(const std::vector<std::function<double()>>& pa
   return least;
 }
 
-/// So many cached tokens, whose keys and values are zeros and whose states are those of the
-/// beginning, and one that is pending.
+/// So many cached tokens, whose keys and values are zeros, and one that is pending.
 Sequence sequence_of_zeros(KvPool& pool, int64_t num_cached, int64_t capacity) {
   const KvLayout& layout = pool.layout();
   std::unique_ptr<SequenceState> state = pool.make_state(capacity);
@@ -59,9 +58,10 @@ Sequence sequence_of_zeros(KvPool& pool, int64_t num_cached, int64_t capacity) {
   const at::Tensor zeros_1HSD =
       at::zeros({1, layout.num_kv_heads, num_cached, layout.head_dim}, layout.options);
   for (int64_t i = 0; i < layout.num_layers; ++i) state->append(i, zeros_1HSD, zeros_1HSD);
-  std::vector<NewStates> states;
+  std::vector<NewStates> states;  // as at the beginning
   if (layout.num_states > 0) {
-    states.push_back({num_cached, std::vector<LayerState>(static_cast<size_t>(layout.num_states))});
+    states.push_back({.num_new = num_cached,
+                      .layers = std::vector<LayerState>(static_cast<size_t>(layout.num_states))});
   }
   state->commit(num_cached, std::move(states));
   Sequence sequence(std::move(state));
