@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/model_names.h"
+#include "core/speech_model.h"
 #include "core/suggest.h"
 #include "core/text.h"
-#include "model/checkpoint/model_names.h"
-#include "model/checkpoint/speech_model.h"
 
 namespace predgen::cli {
 namespace fs = std::filesystem;
