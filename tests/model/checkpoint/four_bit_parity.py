@@ -34,7 +34,7 @@ def in_bitsandbytes(name, weight, kind, block, is_nested):
     blocks = weight.reshape(-1, block)
     scales = blocks.abs().amax(1)
     state = {"quant_type": kind, "blocksize": block, "dtype": "bfloat16", "shape": list(weight.shape)}
-    tensors = {f"{name}.quant_map": BOOKS[kind]}
+    tensors = {f"{name}.quant_map": BOOKS[kind].clone()}
     if is_nested:
         offset = scales.mean()
         groups = torch.nn.functional.pad(scales - offset, (0, -len(scales) % 256)).reshape(-1, 256)
