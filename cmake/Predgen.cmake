@@ -101,7 +101,10 @@ function(predgen_embed_page target namespace)
   add_custom_command(OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DTEMPLATE=${page} "-DFILES=${shared};${ARGN}" -DNAMESPACE=${namespace} -DOUTPUT=${output} -P ${script}
     DEPENDS ${page} ${shared} ${ARGN} ${script} VERBATIM)
-  target_sources(${target} PRIVATE ${output})
+  # In a target of its own: with the step in this one, its sources would wait for all that it links.
+  add_library(${target}_source OBJECT ${output})
+  target_link_libraries(${target}_source PRIVATE predgen_flags)
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_source>)
 endfunction()
 
 # predgen_add_tool(name SOURCES .. DEPENDS ..): a program.
