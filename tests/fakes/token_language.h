@@ -188,16 +188,18 @@ inline TokenIds answer_within(const TokenLanguage& language, const LanguageModel
   size_t state = 0;
   while (std::ssize(answer) < config.max_new_tokens && sequence.size() <= sequence.capacity()) {
     const at::Tensor logits_V = (*engine.run({.sequence = &sequence}).logits)[0];
+    const float* logits = logits_V.const_data_ptr<float>();
     at::Tensor allowed_V = at::zeros({logits_V.numel()}, at::kBool);
+    TokenId likeliest = kNoToken;
     for (TokenId token = 0; token < logits_V.numel(); ++token) {
       const bool is_end = is_stop_token(config.stop_tokens, token);
-      allowed_V[token] = is_end ? language.may_end(state) : language.step(state, token).has_value();
+      if (is_end ? !language.may_end(state) : !language.step(state, token)) continue;
+      allowed_V.mutable_data_ptr<bool>()[token] = true;
+      if (likeliest == kNoToken || logits[token] > logits[likeliest]) likeliest = token;
     }
-    at::Tensor likely_V = logits_V.clone();
-    likely_V.masked_fill_(allowed_V.logical_not(), -INFINITY);
     const TokenId token = config.sampler ? config.sampler->sample(logits_V, sequence.tokens(),
                                                                   std::ssize(prompt), allowed_V)
-                                         : likely_V.argmax().item<int64_t>();
+                                         : likeliest;
     answer.push_back(token);
     sequence.append({&token, 1});
     if (is_stop_token(config.stop_tokens, token)) break;
