@@ -1,13 +1,19 @@
-"""Fails when a page lacks a figure of docs/figures.json, or has one in a table that is not in that file.
+"""Fails when a table's figures are not those that the marker above it vouches for.
 
 usage: check_figures.py REPOSITORY
 
-A figure has name, value, unit, command and machine, and `stands_in`: a list of files with the text that states it, its
-number in braces, as in "| greedy | .. {1.49}x". White space counts as a blank, ` .. ` is any part of a line, and the
-text occurs once in its file. In the tables of a page or section under `tables`, each number is a figure, except those
-in the first column, in brackets and in `code`.
+A marker is a comment in a page (*.md), right above a table. It says how the figures were made, and has their hash:
+
+    <!-- figures 1a2b3c4d
+    command: bench/talk_waits.py build/predgen even.jsonl --count 60 ..
+    machine: two cores of an AMD EPYC (AVX-512 with bfloat16)
+    commit: 01965b70 -->
+
+Whoever changes a figure has measured it: write how into the marker, then the hash that this script prints. A table
+that repeats figures of another one has `from: docs/page.md#section` in place of the three, and each of its figures
+stands there. In the pages of MARKED, every table with figures has a marker.
 """
-import json
+import hashlib
 import pathlib
 import re
 import sys
@@ -15,67 +21,79 @@ import sys
 from check_links import slug
 from check_map import tracked_files
 
-NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?")
-KEYS = {"name", "value", "unit", "command", "machine", "stands_in"}
+MARKED = {"README.md", "docs/measurements.md", "docs/paper.md"}
+COMMENT = re.compile(r"^<!--\s*figures?\b(.*?)-->", re.MULTILINE | re.DOTALL)
+TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
+FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?")
+MADE_HERE, REPEATED = ["command", "machine", "commit"], ["from"]
 
 
-def pattern_of(text: str) -> re.Pattern:
-    parts = [r"\s+".join(map(re.escape, part.split())) for part in text.split(" .. ")]
-    return re.compile(r"[^\n]*?".join(parts).replace(r"\{", r"(?<![\d.,])(").replace(r"\}", r")(?![.,]?\d)"))
+def cells_of(table: str) -> list[list[list[str]]]:
+    """The numbers of each cell of each row, the head's among them; those in `code` are names."""
+    rows = re.sub(r"`[^`\n]*`", "", table).splitlines()
+    return [[NUMBER.findall(cell) for cell in row.strip().strip("|").split("|")] for row in rows]
 
 
-def find_stated(figure: dict, pages: dict[str, str], stated: dict[str, set[int]]):
-    for place in figure["stands_in"]:
-        name, file, text = figure["name"], place["file"], place["text"]
-        numbers = re.findall(r"\{([^{}]*)\}", text)
-        if len(numbers) != 1 or not NUMBER.fullmatch(numbers[0]):
-            yield f"{name}: one number in braces, please: {text}"
-        elif float(numbers[0].replace(",", "")) != figure["value"]:
-            yield f"{name}: is {figure['value']}, and {file} says: {text}"
-        elif len(found := list(pattern_of(text).finditer(pages.get(file, "")))) != 1:
-            yield f"{name}: stands {len(found)} times in {file}: {text}"
-        else:
-            stated.setdefault(file, set()).add(found[0].start(1))
+def figures_of(table: str) -> list[str]:
+    """What a table states: numbers below its head, behind the first column."""
+    return [number for row in cells_of(table)[2:] for cell in row[1:] for number in cell]
 
 
-def lines_of_tables(text: str, section: str):
-    """Place and text of the rows below a table's head."""
-    place, is_inside, row = 0, not section, 0
-    for line in text.splitlines(keepends=True):
-        if section and line.startswith("#"):
-            is_inside = slug(line.lstrip("#").strip()) == section
-        row = row + 1 if line.startswith("|") else 0
-        if is_inside and row > 2:
-            yield place, line
-        place += len(line)
+def hash_of(table: str) -> str:
+    text = "\n".join("|".join(" ".join(cell) for cell in row) for row in cells_of(table))
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def find_unstated(table: str, pages: dict[str, str], stated: dict[str, set[int]]):
-    file, _, section = table.partition("#")
-    rows = list(lines_of_tables(pages.get(file, ""), section))
-    if not rows:
-        yield f"{table}: there is no table"
-    for place, line in rows:
-        blanked = re.sub(r"^\|[^|]*|`[^`]*`|\([^()]*\)", lambda part: " " * len(part[0]), line)
-        for number in NUMBER.finditer(blanked):
-            if place + number.start() not in stated.get(file, set()):
-                yield f"{table}: {number[0]} is in no figure of docs/figures.json: {line.strip()}"
+def find_repeated(source: str, table: str, pages: dict[str, str]):
+    file, _, section = source.partition("#")
+    parts = re.split(r"^#+ +(.*)$", pages.get(file, ""), flags=re.MULTILINE)
+    bodies = [body for heading, body in zip(parts[1::2], parts[2::2]) if slug(heading.strip()) == section]
+    there = {figure for body in bodies for part in TABLE.findall(body) for figure in figures_of(part)}
+    if not there:
+        yield f"there is no table in {source}"
+    for figure in figures_of(table):
+        if there and figure not in there:
+            yield f"{figure} is in no table of {source}"
+
+
+def find_wrong(marker: str, table: str, pages: dict[str, str]):
+    head, *lines = marker.rstrip().split("\n")
+    fields = dict(re.fullmatch(r"(\w+): *(.*?) *", line).groups() for line in lines if re.fullmatch(r"\w+: *\S.*", line))
+    if len(fields) != len(lines) or list(fields) not in (MADE_HERE, REPEATED):
+        yield "a marker has lines `command: ..`, `machine: ..` and `commit: ..`, or one, `from: page#section`"
+    elif not re.fullmatch(r"[0-9a-f]{7,40}(, [0-9a-f]{7,40})*", fields.get("commit", "0000000")):
+        yield f"commit {fields['commit']}: hashes, please"
+    if "from" in fields:
+        yield from find_repeated(fields["from"], table, pages)
+    if not table or not figures_of(table):
+        yield "the marker is not right above a table with figures"
+    elif head.strip() != hash_of(table):
+        yield (f"the figures are not those of this marker, {head.strip()}: say in it how they were measured, "
+               f"then write {hash_of(table)}")
+
+
+def find_faults(page: str, pages: dict[str, str], counted: list[str]):
+    text = FENCED.sub(lambda block: re.sub(r"[^\n]", " ", block[0]), pages[page])
+    marked = set()
+    for comment in COMMENT.finditer(text):
+        table = TABLE.match(text, comment.end() + 1)
+        if table:
+            marked.add(table.start())
+            counted.append(page)
+        line = text.count("\n", 0, comment.start()) + 1
+        yield from (f"{page}:{line} {fault}" for fault in find_wrong(comment[1], table[0] if table else "", pages))
+    for table in TABLE.finditer(text):
+        if page in MARKED and figures_of(table[0]) and table.start() not in marked:
+            yield f"{page}:{text.count(chr(10), 0, table.start()) + 1} this table has figures and no marker above it"
 
 
 def main() -> None:
     root = pathlib.Path(sys.argv[1])
     pages = {name: (root / name).read_text() for name in tracked_files(root) if name.endswith(".md")}
-    document = json.loads((root / "docs/figures.json").read_text())
-    names, stated, faults = [], {}, []
-    for figure in document["figures"]:
-        if set(figure) != KEYS or not figure["stands_in"] or figure["name"] in names:
-            faults.append(f"{figure.get('name')}: a figure has a name of its own, {', '.join(sorted(KEYS - {'name'}))}")
-            continue
-        names.append(figure["name"])
-        faults += find_stated(figure, pages, stated)
-    for table in document["tables"]:
-        faults += find_unstated(table, pages, stated)
-    print("\n".join(faults) or f"figures: ok, {len(names)}")
+    counted = []
+    faults = [fault for page in sorted(pages) for fault in find_faults(page, pages, counted)]
+    print("\n".join(faults) or f"figures: ok, {len(counted)} tables")
     sys.exit(bool(faults))
 
 
