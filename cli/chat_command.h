@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -9,10 +10,24 @@ namespace predgen::cli {
 
 /// What a line that begins with "/" asks for.
 struct ChatCommand {
-  enum class Kind { kHelp, kVerifier, kDecoder, kCompare, kReset, kQuit };
+  enum class Kind {
+    kHelp,
+    kAgain,
+    kSystem,
+    kTemperature,
+    kVerifier,
+    kDecoder,
+    kCompare,
+    kSave,
+    kLoad,
+    kReset,
+    kQuit
+  };
   Kind kind = Kind::kHelp;
-  std::string name = {};  // of the verifier or the decoder
-  int64_t top_k = 0;      // of the verifier "topk"; 0: unchanged
+  std::string name = {};                // of the verifier or the decoder
+  int64_t top_k = 0;                    // of the verifier "topk"; 0: unchanged
+  std::string text = {};                // the new system prompt (empty: show it), or the file
+  std::optional<double> temperature{};  // nullopt: show it
 
   bool operator==(const ChatCommand&) const = default;
 };

@@ -1,71 +1,34 @@
 #include "cli/typed_turns.h"
 
-#include <spdlog/sinks/base_sink.h>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "cli/chat_file.h"
+#include "cli/chat_log.h"
 #include "cli/chat_screen.h"
 #include "cli/turn_summary.h"
 #include "core/error.h"
-#include "core/log.h"
 #include "core/stop.h"
 #include "runtime/converse/session_options.h"
+#include "runtime/converse/system_prompt.h"
 #include "runtime/listen/scheduled_source.h"
 #include "runtime/speech/speaker.h"
 
 namespace predgen::cli {
 namespace {
 
-/// Shows log messages as lines of the chat: otherwise they would garble the screen.
-class ScreenLog : public spdlog::sinks::base_sink<std::mutex> {
- public:
-  explicit ScreenLog(ChatScreen& screen) : screen_(&screen) {}
-  void forget_screen() {
-    const std::lock_guard lock(mutex_);
-    screen_ = nullptr;
-  }
-
- private:
-  void sink_it_(const spdlog::details::log_msg& message) override {
-    if (screen_) screen_->print_line(std::string(message.payload.data(), message.payload.size()));
-  }
-  void flush_() override {}
-
-  ChatScreen* screen_;
-};
-
-/// The log goes to the screen while this lives.
-class LogOnScreen {
- public:
-  explicit LogOnScreen(ChatScreen& screen)
-      : before_(spdlog::default_logger()), sink_(std::make_shared<ScreenLog>(screen)) {
-    auto logger = std::make_shared<spdlog::logger>("", sink_);
-    logger->set_level(before_->level());
-    spdlog::set_default_logger(logger);
-  }
-  ~LogOnScreen() {
-    // A thread may still be in it.
-    static std::vector<std::shared_ptr<spdlog::logger>> kept;
-    kept.push_back(spdlog::default_logger());
-    sink_->forget_screen();
-    spdlog::set_default_logger(before_);
-  }
-  LogOnScreen(const LogOnScreen&) = delete;
-
- private:
-  std::shared_ptr<spdlog::logger> before_;
-  std::shared_ptr<ScreenLog> sink_;
-};
-
 class TypedTurns {
  public:
-  TypedTurns(Conversation& conversation, ChatScreen& screen, SystemClock& clock,
-             const std::stop_token& stop)
+  TypedTurns(Conversation& conversation, const SamplingFlags& sampling, ChatScreen& screen,
+             SystemClock& clock, const std::stop_token& stop)
       : conversation_(conversation),
+        sampling_(sampling),
         session_(conversation.session()),
         screen_(screen),
         clock_(clock),
@@ -74,16 +37,19 @@ class TypedTurns {
   void run() {
     do {
       stop_ = screen_.begin_turn();
+      replaced_.reset();
       try {
         if (!run_turn()) break;
       } catch (const Interrupted&) {
         throw_if_stopped(end_);
         if (screen_.is_leaving()) break;
         const bool is_kept = is_said_ && !session_.interrupt().empty();
-        session_.set_history(session_.history());  // what else the turn had cached goes
+        // What else the turn had cached goes.
+        session_.set_history(!is_kept && replaced_ ? *replaced_ : session_.history());
         last_.reset();
-        screen_.end_turn(is_kept ? "[stopped; what was said is kept]"
-                                 : "[stopped; this turn is forgotten]");
+        screen_.end_turn(is_kept     ? "[stopped; what was said is kept]"
+                         : replaced_ ? "[stopped; the answer of before stays]"
+                                     : "[stopped; this turn is forgotten]");
       }
     } while (true);
     throw_if_stopped(end_);
@@ -92,19 +58,25 @@ class TypedTurns {
  private:
   /// False: the user has left.
   bool run_turn() {
+    if (answer(screen_.source())) return true;
+    const std::optional<ChatCommand> command = screen_.take_command();
+    if (command) attempt(*command);
+    return command.has_value();
+  }
+
+  /// False: the source has ended, or a command came.
+  bool answer(TranscriptSource& source) {
     std::vector<Message> before = session_.history();
     is_said_ = false;
-    const std::optional<TurnResult> result = session_.run_turn(screen_.source(), observer(), stop_);
-    if (!result) {
-      const std::optional<ChatCommand> command = screen_.take_command();
-      if (command) attempt(*command);
-      return command.has_value();
-    }
+    const std::optional<TurnResult> result = session_.run_turn(source, observer(), stop_);
+    if (!result) return false;
     if (result->error) {
       screen_.end_turn("[this turn failed and is forgotten: " + result->error->text + "]");
+      if (replaced_) session_.set_history(*replaced_);
       return true;
     }
     before_ = std::move(before);
+    config_ = session_.config();
     last_ = *result;
     screen_.end_turn("[" + turn_summary(result->metrics) + "]");
     if (const auto cut = cut_message(*result)) screen_.end_turn("[" + *cut + "]");
@@ -139,6 +111,17 @@ class TypedTurns {
 
   void carry_out(const ChatCommand& command) {
     switch (command.kind) {
+      case ChatCommand::Kind::kAgain:
+        ask_again();
+        break;
+      case ChatCommand::Kind::kSystem:
+        if (!command.text.empty()) use_system_prompt(system_prompt_text(command.text));
+        show_system_prompt();
+        break;
+      case ChatCommand::Kind::kTemperature:
+        if (command.temperature) use_temperature(*command.temperature);
+        show_temperature();
+        break;
       case ChatCommand::Kind::kVerifier:
         use_verifier(command);
         break;
@@ -149,6 +132,13 @@ class TypedTurns {
       case ChatCommand::Kind::kCompare:
         compare();
         break;
+      case ChatCommand::Kind::kSave:
+        save_chat(command.text, {session_.config().system_prompt, session_.history()});
+        screen_.print_line("saved in " + command.text);
+        break;
+      case ChatCommand::Kind::kLoad:
+        load(command.text);
+        break;
       case ChatCommand::Kind::kReset:
         session_.set_history({});
         last_.reset();
@@ -158,6 +148,62 @@ class TypedTurns {
       case ChatCommand::Kind::kQuit:
         break;  // the screen's own
     }
+  }
+
+  void ask_again() {
+    std::vector<Message> history = session_.history();
+    const auto question =
+        std::ranges::find(history.rbegin(), history.rend(), "user", &Message::role);
+    if (question == history.rend()) throw UserError("there is no question yet");
+    ScheduledSource source({{.text = question->content, .time = clock_.now(), .is_final = true}});
+    replaced_ = history;
+    history.erase(std::prev(question.base()), history.end());
+    session_.interrupt();  // what is still being said
+    session_.set_history(history, stop_);
+    answer(source);
+  }
+
+  /// The old one stays if the model's chat template has no system prompt.
+  void use_system_prompt(const std::string& text) {
+    const std::string before = session_.config().system_prompt;
+    session_.set_system_prompt(text);
+    try {
+      session_.set_history(session_.history(), stop_);
+    } catch (const UserError&) {
+      session_.set_system_prompt(before);
+      throw;
+    }
+  }
+
+  void show_system_prompt() {
+    const std::string& text = session_.config().system_prompt;
+    screen_.print_line(text.empty() ? "no system prompt" : "system prompt: " + text);
+  }
+
+  void use_temperature(double temperature) {
+    sampling_.temperature = temperature;
+    session_.set_sampling(sampling_.parse(conversation_.checkpoint().read_generation()));
+  }
+
+  void show_temperature() {
+    const std::optional<SamplingConfig>& sampling = session_.config().sampling;
+    screen_.print_line(fmt::format("temperature: {}", sampling ? sampling->temperature : 0));
+  }
+
+  void load(const std::string& file) {
+    const SavedChat chat = load_chat(file);
+    const std::vector<Message> before = session_.history();
+    session_.set_history(chat.history, stop_);
+    try {
+      use_system_prompt(chat.system_prompt);
+    } catch (const UserError&) {
+      session_.set_history(before);
+      throw;
+    }
+    last_.reset();
+    screen_.print_line(fmt::format("{} {} of {}; go on", chat.history.size() / 2,
+                                   chat.history.size() == 2 ? "round" : "rounds", file));
+    show_system_prompt();
   }
 
   void use_decoder(const std::string& name) {
@@ -188,7 +234,7 @@ class TypedTurns {
       screen_.print_line("there is no turn to compare with yet");
       return;
     }
-    SessionConfig config = session_.config();
+    SessionConfig config = config_;
     config.turn.work = InputTimeWork::kCascade;
     config.generator.sources.clear();
     config.generator.uses_masks = false;
@@ -209,6 +255,7 @@ class TypedTurns {
   }
 
   Conversation& conversation_;
+  SamplingFlags sampling_;  // as asked for at the start, with the temperature of now
   Session& session_;
   ChatScreen& screen_;
   SystemClock& clock_;
@@ -216,7 +263,10 @@ class TypedTurns {
   std::stop_token stop_;       // of the turn
   std::optional<TurnResult> last_;
   std::vector<Message> before_;  // the history without the last turn
-  bool is_said_ = false;         // part of the current answer is on the screen
+  SessionConfig config_;         // of that turn
+  /// The history that comes back if the answer that is to replace its last one fails.
+  std::optional<std::vector<Message>> replaced_;
+  bool is_said_ = false;  // part of the current answer is on the screen
 };
 
 }  // namespace
@@ -229,13 +279,13 @@ void run_typed_turns(const ConversationOptions& options,
     ChatScreen screen(
         in, out, clock, {verifier_choices(), generator_names()},
         [&] { return conversation->speaker().is_ready_ahead(); }, stop);
-    const LogOnScreen log(screen);
+    const ChatLog log(screen);
     const auto show_loading = [&screen, shown = -1](double share) mutable {
       const int percent = static_cast<int>(100 * share);
       if (percent != std::exchange(shown, percent)) screen.show_loading(percent);
     };
     conversation.emplace(options, std::move(checkpoint), clock, stop, nullptr, false, show_loading);
-    TypedTurns(*conversation, screen, clock, stop).run();
+    TypedTurns(*conversation, options.sampling, screen, clock, stop).run();
   }
   conversation->drain();
 }

@@ -32,7 +32,7 @@ SLEEPERS = {"tests/fakes/waiting.h": "says what for"}
 GLOBALS = {"bench/row_products.cpp": "keeps the compiler from leaving reads out",
            "cli/interrupt.cpp": "what a signal handler reaches",
            "cli/terminal/raw_terminal.cpp": "what a signal handler reaches",
-           "cli/typed_turns.cpp": "loggers that a thread may be in still",
+           "cli/chat_log.cpp": "loggers that a thread may be in still",
            "data/hdf5_file.cpp": "the lock of the library HDF5, which is not thread-safe",
            "helpers/ears/failure_report.cpp": "what a library's _Exit() reaches",
            "helpers/espeak/voices.cpp": "the library's voice, in a process of its own",

@@ -20,6 +20,16 @@ TEST(ChatCommand, AllOfThem) {
   EXPECT_EQ(parse("/verifier topk"), (ChatCommand{CommandKind::kVerifier, "topk", 0}));
   EXPECT_EQ(parse("/decoder jacobi"), (ChatCommand{CommandKind::kDecoder, "jacobi"}));
   EXPECT_EQ(parse("/compare"), ChatCommand{CommandKind::kCompare});
+  EXPECT_EQ(parse("/again"), ChatCommand{CommandKind::kAgain});
+  EXPECT_EQ(parse("/system"), ChatCommand{CommandKind::kSystem});
+  EXPECT_EQ(parse("/system  You are Bella.\nBe kind. "),
+            (ChatCommand{.kind = CommandKind::kSystem, .text = "You are Bella.\nBe kind."}));
+  EXPECT_EQ(parse("/temperature"), ChatCommand{CommandKind::kTemperature});
+  EXPECT_EQ(parse("/temperature 0.7"),
+            (ChatCommand{.kind = CommandKind::kTemperature, .temperature = 0.7}));
+  EXPECT_EQ(parse("/save my chat.json"),
+            (ChatCommand{.kind = CommandKind::kSave, .text = "my chat.json"}));
+  EXPECT_EQ(parse("/load a.json"), (ChatCommand{.kind = CommandKind::kLoad, .text = "a.json"}));
   EXPECT_EQ(parse("/reset"), ChatCommand{CommandKind::kReset});
   EXPECT_EQ(parse("/quit"), ChatCommand{CommandKind::kQuit});
 }
@@ -32,6 +42,9 @@ TEST(ChatCommand, WrongOnesAreAnsweredWithTheNearest) {
   expect_user_error([] { parse("/decoder"); }, {"/decoder", "ar, jacobi"});
   expect_user_error([] { parse("/verifier greedy 3"); }, {"\"3\""});
   expect_user_error([] { parse("/reset all"); }, {"\"all\""});
+  expect_user_error([] { parse("/save "); }, {"/save", "file"});
+  expect_user_error([] { parse("/temperature hot"); }, {"\"hot\"", "0.7"});
+  expect_user_error([] { parse("/temperature 1 2"); }, {"\"2\""});
   for (const char* number : {"0", "-1", "3x", "1001", "99999999999999999999"}) {
     expect_user_error([&] { parse(std::string("/verifier topk ") + number); }, {number, "1000"});
   }
@@ -39,7 +52,7 @@ TEST(ChatCommand, WrongOnesAreAnsweredWithTheNearest) {
 
 TEST(ChatCommand, WhatIsChosenAtTheStartIsNoMistypedReset) {
   expect_user_error([] { parse("/preset eager"); }, {"\"/preset\"", "predgen chat --preset"});
-  expect_user_error([] { parse("/system"); }, {"predgen chat --system-prompt"});
+  expect_user_error([] { parse("/voice"); }, {"predgen chat --tts"});
   expect_user_error([] { parse("/presett"); }, {"did you mean \"/preset\"?"});
 }
 
@@ -54,7 +67,7 @@ TEST(ChatCommand, TwoSlashesBeginAText) {
 TEST(ChatCommand, HelpNamesEverything) {
   const std::string help = command_help(kChoices);
   for (const char* part :
-       {"/help", "off|greedy|topk", "ar|jacobi", "/compare", "/reset", "/quit"}) {
+       {"/help", "/system [TEXT]", "off|greedy|topk [K]", "ar|jacobi", "/save FILE", "/quit"}) {
     EXPECT_THAT(help, testing::HasSubstr(part));
   }
 }

@@ -1,6 +1,7 @@
 """predgen chat at a terminal: a pseudo terminal, keys and what is drawn."""
 
 import fcntl
+import json
 import os
 import pty
 import re
@@ -60,6 +61,60 @@ def words_of(drawn):
     return re.sub(r"\x1b(\[[?0-9;]*[a-zA-Z]|[78])", "", drawn).replace("\r", "")
 
 
+def change_and_save(chat, answer, scratch):
+    """What commands make of a chat in which WORDS[0] was asked, and answered so."""
+    chat.type("/again\r")
+    drawn = words_of(chat.wait_for(r"\[first sentence [^\n]*\]"))
+    check(answer in drawn.replace("\n", ""), f"the same question has the same answer: {drawn!r}")
+    chat.type("/temperature\r")
+    chat.wait_for(r"temperature: 0\r")
+    chat.type("/temperature -1\r")
+    chat.wait_for("temperature is -1, but must be 0")
+    chat.type("/temperature 0.5\r")
+    chat.wait_for(r"temperature: 0\.5\r")
+    chat.type("/again\r")
+    chat.wait_for(r"\[first sentence [^\n]*\]")
+    chat.type("/temperature 0\r")
+    chat.wait_for(r"temperature: 0\r")
+    chat.type("/again\r")
+    drawn = words_of(chat.wait_for(r"\[first sentence [^\n]*\]"))
+    check(answer in drawn.replace("\n", ""), f"what is drawn is drawn at that temperature alone: {drawn!r}")
+    chat.type("/system\r")
+    chat.wait_for("no system prompt")
+    chat.type("/system kind\r")
+    chat.wait_for('system prompt "kind": no such name')
+    chat.type("/system You are kind.\r")
+    chat.wait_for(r"system prompt: You are kind\.\r")
+    first, second = scratch / "first.json", scratch / "second.json"
+    chat.type(f"/save {first}\r")
+    chat.wait_for("saved in")
+    saved = json.loads(first.read_text())
+    check(saved[0] == {"role": "system", "content": "You are kind."} and
+          [message["role"] for message in saved[1:]] == ["user", "assistant"], f"the conversation is saved: {saved}")
+    check(saved[1]["content"] == WORDS[0] and saved[2]["content"].strip() == answer.strip(), f"word for word: {saved}")
+    first.write_text(json.dumps(saved))
+    chat.type(f"/save {first}\r")
+    chat.wait_for("is there already; name a new file")
+    check(first.read_text() == json.dumps(saved), "no file is overwritten")
+    chat.type("/system none\r")
+    chat.wait_for("no system prompt")
+    chat.type("/reset\r")
+    chat.wait_for("the conversation is forgotten")
+    chat.type("/again\r")
+    chat.wait_for("there is no question yet")
+    chat.type(f"/load {scratch}/none.json\r")
+    chat.wait_for("no such file")
+    second.write_text(json.dumps(saved[:2]))
+    chat.type(f"/load {second}\r")
+    chat.wait_for("must hold questions and answers in turn")
+    chat.type(f"/load {first}\r")
+    chat.wait_for(r"1 round of [^\n]*\n[^\n]*system prompt: You are kind\.")
+    second.unlink()
+    chat.type(f"/save {second}\r")
+    chat.wait_for("saved in")
+    check(json.loads(second.read_text()) == saved, "and goes on as it was saved")
+
+
 def main(scratch):
     model = ["--model", make_folder(scratch), "--dtype", "fp32", "--threads", "1",
              "--max-new-tokens", "24"]
@@ -96,6 +151,10 @@ def main(scratch):
     chat.type(WORDS[0] + "\r")
     drawn = words_of(chat.wait_for(r"\[first sentence [^\n]*\]"))
     check(answers[0] in drawn.replace("\n", ""), f"begins afresh: {drawn!r}")
+    change_and_save(chat, answers[0], scratch)
+    chat.type("two\x1b\rrows")  # Alt-Enter
+    chat.wait_for(r"> two\r+\nrows")
+    chat.type("\x03")
     chat.type("half\x03")  # empties the line
     chat.type("\x04")
     check(chat.end() == (0, ""), "Ctrl-D leaves")
@@ -131,10 +190,18 @@ def main(scratch):
     loading = Chat(*model, "--past-answers", answers_pipe)
     loading.wait_for("the model is loading")
     loading.type(WORDS[0] + "\r")
-    loading.wait_for("sent when the model is loaded")
+    loading.wait_for("sent when the model is loaded[^\n]*: " + WORDS[0])
+    loading.type("/reset\r" + WORDS[1])
+    loading.wait_for("> " + WORDS[1])
     answers_pipe.write_text('{"conversation": [{"role": "assistant", "content": "' + WORDS[1] + '"}]}\n')
     drawn = words_of(loading.wait_for(r"\[first sentence [^\n]*\]"))
     check(answers[0] in drawn.replace("\n", ""), f"what was typed while it loaded is answered: {drawn!r}")
+    if "the conversation is forgotten" not in drawn:
+        loading.wait_for("the conversation is forgotten")
+    loading.type("\r")
+    drawn = words_of(loading.wait_for(r"\[first sentence [^\n]*\]"))
+    alone = run("chat", *model, input=WORDS[1] + "\n").stdout.splitlines()[0]
+    check(alone in drawn.replace("\n", ""), f"and what was typed behind it, line by line: {drawn!r}")
     loading.type("\x04")
     check(loading.end()[0] == 0, "it leaves")
 
