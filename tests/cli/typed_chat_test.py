@@ -153,7 +153,7 @@ def main(scratch):
     check(answers[0] in drawn.replace("\n", ""), f"begins afresh: {drawn!r}")
     change_and_save(chat, answers[0], scratch)
     chat.type("two\x1b\rrows")  # Alt-Enter
-    chat.wait_for(r"> two\r\nrows")
+    chat.wait_for(r"> two\r+\nrows")
     chat.type("\x03")
     chat.type("half\x03")  # empties the line
     chat.type("\x04")
