@@ -3,7 +3,8 @@
 
 #include "model/gpu/cuda_module.h"
 
-[[gnu::visibility("hidden")]] extern const char* const planted_build;  // planted_build.cpp: each module its own
+[[gnu::visibility(
+    "hidden")]] extern const char* const planted_build;  // planted_build.cpp: each module its own
 
 extern "C" const predgen::CudaModule* predgen_cuda_module() {
   static const predgen::CudaModule module{
