@@ -2,14 +2,11 @@
 
 #include <samplerate.h>
 
+#include <array>
+
 #include "core/error.h"
 
 namespace predgen {
-namespace {
-
-constexpr size_t kSamplesAtOnce = 4096;
-
-}  // namespace
 
 void Resampler::Delete::operator()(SRC_STATE_tag* state) const { src_delete(state); }
 
@@ -35,21 +32,21 @@ void Resampler::finish(std::vector<float>& output) {
 void Resampler::clear() { src_reset(converter_.get()); }
 
 void Resampler::convert(std::span<const float> samples, bool is_last, std::vector<float>& output) {
-  constexpr float kNothing = 0;  // without an input pointer the converter does not flush
+  constexpr float kNothing = 0;   // without an input pointer the converter does not flush
+  std::array<float, 4096> block;  // output has room for what comes, and for no more
   SRC_DATA data{};
   data.src_ratio = ratio_;
   data.end_of_input = is_last ? 1 : 0;
   do {
-    const size_t before = output.size();
-    output.resize(before + kSamplesAtOnce);
     data.data_in = samples.empty() ? &kNothing : samples.data();
     data.input_frames = static_cast<long>(samples.size());
-    data.data_out = output.data() + before;
-    data.output_frames = static_cast<long>(kSamplesAtOnce);
-    const int error = src_process(converter_.get(), &data);
-    output.resize(before + (error == 0 ? static_cast<size_t>(data.output_frames_gen) : 0));
-    if (error != 0) throw Error("libsamplerate: {}", src_strerror(error));
+    data.data_out = block.data();
+    data.output_frames = static_cast<long>(block.size());
+    if (const int error = src_process(converter_.get(), &data); error != 0) {
+      throw Error("libsamplerate: {}", src_strerror(error));
+    }
     samples = samples.subspan(static_cast<size_t>(data.input_frames_used));
+    output.insert(output.end(), block.begin(), block.begin() + data.output_frames_gen);
   } while (!samples.empty() || data.output_frames_gen > 0);
 }
 

@@ -1,2 +1,2 @@
-extern const char* const planted_build;
+[[gnu::visibility("hidden")]] extern const char* const planted_build;
 const char* const planted_build = PREDGEN_BUILD;

@@ -3,7 +3,7 @@
 
 #include "model/gpu/cuda_module.h"
 
-extern const char* const planted_build;  // planted_build.cpp, of each module its own
+[[gnu::visibility("hidden")]] extern const char* const planted_build;  // planted_build.cpp: each module its own
 
 extern "C" const predgen::CudaModule* predgen_cuda_module() {
   static const predgen::CudaModule module{
