@@ -188,8 +188,11 @@ void EarsProcess::take(const EarsFrame& frame) {
     case Type::kReady:
       running_->is_ready = true;
       timer_.cancel();
-      if (std::exchange(is_first_, false)) started_.set_value({});
-      streams_.tell_started();
+      if (std::exchange(is_first_, false)) {
+        started_.set_value({});  // from here on there may be listeners, who were promised a start
+      } else {
+        streams_.tell_started();
+      }
       return streams_.is_empty() ? void() : ask();
     case Type::kHeard:
       return streams_.tell_heard(frame.stream, segment_from_json(frame.payload));
