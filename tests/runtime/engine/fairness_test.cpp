@@ -160,10 +160,10 @@ struct SharedEngine {
   std::vector<Wait> waits;
 };
 
-/// A thousand clients, every eighth of which has four threads.
+/// Many clients, every eighth of which has four threads.
 std::vector<Thread> draw_threads() {
   std::vector<Thread> threads;
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 300; ++i) {
     for (int j = 0; j < (i % 8 == 0 ? 4 : 1); ++j) {
       threads.push_back({static_cast<TokenId>(threads.size()), "client " + std::to_string(i)});
     }
