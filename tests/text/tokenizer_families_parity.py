@@ -31,6 +31,7 @@ from tokenizers import processors, trainers  # noqa: E402
 
 NUM_TEXTS = int(os.environ.get("PREDGEN_TOKENIZER_TEXTS", "10000"))  # for the real vocabularies
 NUM_SMALL = NUM_TEXTS // 10  # for every other form
+IS_SAMPLE = NUM_TEXTS < 10000  # then fewer faults are planted, too: each is a start of the program
 
 LLAMA3 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
@@ -314,7 +315,7 @@ def check_forms(generator, work):
         unseen = []
         for fault, faulty in faults(made):
             planted[fault] += 1
-            if planted[fault] > 2:  # a start of the program each
+            if planted[fault] > (1 if IS_SAMPLE else 2):
                 continue
             folder = write_json(work / f"fault{index}", faulty)
             ours = predgen_tokenize(folder, [{"prompt": text} for text in spelt], "--parse-special", "--add-special")

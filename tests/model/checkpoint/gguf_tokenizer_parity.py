@@ -9,6 +9,7 @@ those of tests/text. Faults are planted in the files, and must be noticed.
 
 import copy
 import io
+import itertools
 import json
 import os
 import random
@@ -143,7 +144,8 @@ def check_special(name, file, reference, texts):
 
 
 def check_faults(name, work, reference, texts, faults):
-    """Every file of `faults` must give other ids than the reference."""
+    """Every file of `faults`, in a sample the first, must give other ids than the reference."""
+    faults = itertools.islice(faults, 1 if families.IS_SAMPLE else None)
     expected = [encoding.ids for encoding in reference.encode_batch(texts)]
     unseen = [fault for index, (fault, vocabulary) in enumerate(faults)
               if ids_of(vocabulary.write(work / f"fault{index}.gguf"), texts, "--parse-special", "--add-special") == expected]
