@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/model_names.h"
 #include "core/speech_model.h"
+#include "core/split_name.h"
 #include "core/suggest.h"
 #include "core/text.h"
 
@@ -19,19 +20,14 @@ namespace predgen::cli {
 namespace fs = std::filesystem;
 namespace {
 
-/// All files of a split model, else the path alone.
+/// All files of a split model that are there, else the path alone.
 std::vector<fs::path> parts_of(const fs::path& path) {
-  constexpr std::string_view kFirst = "-00001-of-";
-  const std::string name = path.filename().string();
-  const size_t at = name.rfind(kFirst);
-  if (path.extension() != ".gguf" || at == std::string::npos) return {path};
+  const auto name = parse_split_name(path.filename().string());
+  if (!name) return {path};
   std::vector<fs::path> parts;
-  const std::string end = name.substr(at + std::string_view("-00001").size());
-  for (const auto& entry : fs::directory_iterator(path.parent_path())) {
-    const std::string other = entry.path().filename().string();
-    const bool is_part = other.size() == name.size() && other.starts_with(name.substr(0, at + 1)) &&
-                         other.ends_with(end);
-    if (is_part) parts.push_back(entry.path());
+  for (int64_t i = 1; i <= name->count; ++i) {
+    const fs::path part = path.parent_path() / name->part(i);
+    if (fs::exists(fs::symlink_status(part))) parts.push_back(part);
   }
   return parts;
 }

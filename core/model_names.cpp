@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/speech_model.h"
+#include "core/split_name.h"
 #include "core/suggest.h"
 #include "core/text.h"
 
@@ -27,17 +28,10 @@ constexpr std::string_view kGguf = ".gguf";
 
 bool is_gguf(const fs::path& path) { return path.extension() == kGguf; }
 
-bool are_digits(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return '0' <= c && c <= '9'; });
-}
-
-/// Whether this is a part of a split model other than the first: "x-00002-of-00003".
-bool is_later_part(std::string_view stem) {
-  constexpr std::string_view kForm = "-00001-of-00003";
-  if (stem.size() < kForm.size()) return false;
-  const std::string_view end = stem.substr(stem.size() - kForm.size());
-  return end[0] == '-' && are_digits(end.substr(1, 5)) && end.substr(6, 4) == "-of-" &&
-         are_digits(end.substr(10)) && end.substr(1, 5) != "00001";
+/// Whether this is a part of a split model other than the first.
+bool is_later_part(const fs::path& path) {
+  const auto name = parse_split_name(path.filename().string());
+  return name && name->number != 1;
 }
 
 /// UserError for a path that cannot be checked: a name too long, another user's folder.
@@ -156,7 +150,7 @@ std::vector<NamedModel> models_in(const fs::path& folder) {
     if (is_speech_model(path)) continue;
     if (entry.is_directory(absent)) {
       models.push_back({file, path});
-    } else if (const fs::path stem = path.stem(); is_gguf(path) && !is_later_part(stem.string())) {
+    } else if (const fs::path stem = path.stem(); is_gguf(path) && !is_later_part(path)) {
       // A folder comes before a file of its name.
       models.push_back({fs::exists(folder / stem, absent) ? file : stem.string(), path});
     }

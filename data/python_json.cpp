@@ -13,15 +13,15 @@ std::string with_numbers_only(std::string_view text) {
   bool in_string = false;
   for (size_t at = 0; at < text.size();) {
     const std::string_view rest = text.substr(at);
-    size_t length = in_string && rest.front() == '\\' ? 2 : 1;
+    std::string_view piece = rest.substr(0, in_string && rest.front() == '\\' ? 2 : 1);
+    size_t length = piece.size();
     if (rest.front() == '"') in_string = !in_string;
-    bool is_number = true;
     for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
       if (in_string || !rest.starts_with(word)) continue;
+      piece = "null";
       length = word.size();
-      is_number = false;
     }
-    plain += is_number ? rest.substr(0, length) : std::string_view("null");
+    plain += piece;
     at += length;
   }
   return plain;

@@ -5,8 +5,8 @@ usage: check_locks.py REPOSITORY [BUILD]
 
 BUILD has compile_commands.json; default: REPOSITORY/build. Of its sources, the script reads those that name a guarded
 member, or a function that requires a mutex, of their own or of a header that they include: no other can misuse one.
-Each such header is read with at least one source. Sources of a folder are read together, as the build compiles them. Needs clang++ 14: without it only the declarations are checked, and
-the exit code is 77.
+Each such header is read with at least one source. Sources of a folder are read together, as the build compiles them.
+Needs clang++ 14: without it only the declarations are checked, and the exit code is 77.
 """
 import concurrent.futures
 import os
