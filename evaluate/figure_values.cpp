@@ -196,15 +196,17 @@ void add_figure_values(Json& run, const std::vector<const Json*>& rows) {
                      is_recorded ? ttfs_by(rows_of, first, revision_groups(), revised) : Json()}};
 }
 
+bool is_of_run(const Json& row, const Json& run) {
+  return text_at(row, {"model"}) == text_at(run, {"model"}) &&
+         text_at(row, {"price"}) == text_at(run, {"price", "name"});
+}
+
 void complete_report(Json& report) {
   report["set"] = describe_set(text_at(report, {"config"}));
   for (Json& run : report["runs"]) {
     std::vector<const Json*> rows;
     for (const Json& row : at_path(report, {"turns"})) {
-      if (text_at(row, {"model"}) == text_at(run, {"model"}) &&
-          text_at(row, {"price"}) == text_at(run, {"price", "name"})) {
-        rows.push_back(&row);
-      }
+      if (is_of_run(row, run)) rows.push_back(&row);
     }
     add_figure_values(run, rows);
   }

@@ -18,6 +18,9 @@ namespace predgen::evaluate {
 ///     "revised_share", the words that a later transcript took back (null where none is recorded).
 void add_figure_values(Json& run, const std::vector<const Json*>& rows);
 
+/// Whether a row of a results.json's "turns" belongs to this one of its runs.
+bool is_of_run(const Json& row, const Json& run);
+
 /// The same for every run of a results.json, and its "set" (describe_set()): older versions wrote
 /// neither, and rows may have been graded since.
 void complete_report(Json& report);

@@ -25,24 +25,25 @@ function cutToWidth(text, width) {
 // Width for labels on the left: the widest, but at most a good third of the picture.
 const labelRoom = (labels, width) => Math.min(Math.max(0, ...labels.map(textWidth)), 0.36 * width) + 10;
 
+function svgElement(name, attributes, text = "") {
+  const node = document.createElementNS(kSvg, name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.textContent = text;
+  return node;
+}
+
 // A picture that is being drawn. Its colours are classes of the page's style.
 class Canvas {
   constructor(width) {
     this.width = width;
-    this.svg = document.createElementNS(kSvg, "svg");
+    this.svg = svgElement("svg", {});
   }
 
   // `title`: the tooltip, also for screen readers; empty: none.
   add(name, attributes, title = "") {
-    const node = document.createElementNS(kSvg, name);
-    for (const [key, value] of Object.entries(attributes)) {
-      node.setAttribute(key, isNumber(value) ? short(value, 6) : value);
-    }
-    if (title) {
-      const text = document.createElementNS(kSvg, "title");
-      text.textContent = withoutControls(title);
-      node.append(text);
-    }
+    const rounded = Object.entries(attributes).map(([key, value]) => [key, isNumber(value) ? short(value, 6) : value]);
+    const node = svgElement(name, Object.fromEntries(rounded));
+    if (title) node.append(svgElement("title", {}, withoutControls(title)));
     this.svg.append(node);
     return node;
   }
@@ -82,6 +83,12 @@ class Canvas {
       at += width;
     }
     return base + 13;
+  }
+
+  // The same for what is drawn in plain colours; `otherwise`: the y if there is no entry.
+  colours(entries, otherwise) {
+    if (!entries.length) return otherwise;
+    return this.legend(entries.map(([classes, meaning]) => [`${classes} fill`, meaning]));
   }
 
   // Numbers of a horizontal axis, its grid, and what the values are.

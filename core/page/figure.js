@@ -27,15 +27,10 @@ function svgFile(figure) {
   const margin = 14, svg = figure.draw(widthOf(figure));
   const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
   const size = {width: width + 2 * margin, height: height + 2 * margin};
-  const make = (name, attributes, text = "") => {
-    const node = document.createElementNS(kSvg, name);
-    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-    node.textContent = text;
-    return node;
-  };
   for (const [key, value] of Object.entries(size)) svg.setAttribute(key, value);
   svg.setAttribute("viewBox", `${-margin} ${-margin} ${size.width} ${size.height}`);
-  svg.prepend(make("style", {}, kFileStyle), make("rect", {x: -margin, y: -margin, ...size, fill: "#fff"}));
+  svg.prepend(
+    svgElement("style", {}, kFileStyle), svgElement("rect", {x: -margin, y: -margin, ...size, fill: "#fff"}));
   return new XMLSerializer().serializeToString(svg);
 }
 

@@ -83,8 +83,7 @@ function drawPlotLine(canvas, {classes = "s0", points, isJoined = true, hasDots 
 // There is a point.
 function drawLinePlot(plot, width, label) {
   const canvas = new Canvas(width), {lines, legend = [], marks = []} = plot;
-  const top =
-    (legend.length ? canvas.legend(legend.map(([classes, meaning]) => [`${classes} fill`, meaning])) : 0) + 24;
+  const top = canvas.colours(legend, 0) + 24;
   const [left, right] = plotEdges(plot, width), bottom = top + kPlotHeight;
   const x = new Axis(...xRange(plot), left, right), y = yAxisOf(plot, bottom, top);
   drawPlotAxes(canvas, plot, x, y, [left, right, top, bottom]);

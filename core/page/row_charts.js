@@ -39,8 +39,7 @@ function drawDotRows(chart, width, label) {
   const room = (key) => Math.max(0, ...dots.map((row) => textWidth(row[key] ?? "")));
   const hasMore = width > 450;  // else the marks need the room
   const textRoom = room("text") + (hasMore ? room("more") + 6 : 0);
-  const legend = chart.legend ?? [];
-  const top = (legend.length ? canvas.legend(legend.map(([classes, meaning]) => [`${classes} fill`, meaning])) : 4) + 4;
+  const top = canvas.colours(chart.legend ?? [], 4) + 4;
   const left = labelRoom(dots.map((row) => row.label), width), right = width - textRoom - 12;
   const bottom = top + heightOf(chart.rows, isHeading);
   const x = new Axis(...rangeOfDots(chart), left, right);

@@ -12,7 +12,7 @@ function waterfallFigure(run) {
     const parts = kParts.map(([key]) => 1e3 * run.method(method).latency_parts[key]);
     return {label: method, parts, text: `${fixed(barLength({parts}), 0)} ms`};
   });
-  if (!rows.length) return {...figure, missing: "is not here: no turn has the times that it is made of."};
+  if (!rows.length) return null;
   return stackFigure(
     figure,
     {parts: kParts.map(([, classes, meaning]) => [classes, meaning]), rows, axis: "mean ms after the last word"});
@@ -31,7 +31,7 @@ function wasteFigure(run) {
               ahead = fixed(mean(method, "speculative_nfe") ?? 0, 0);
         return {label: method, parts: [kept, drafted - kept], text: `${wasted} % wasted, ${ahead} passes ahead`};
       });
-  if (!rows.length) return {...figure, missing: "is not here: no method of this run drafts anything."};
+  if (!rows.length) return null;
   return stackFigure(
     figure, {parts: [["s2 fill", "in the answer"], ["s1 pale", "wasted"]], rows, axis: "tokens a turn, mean"});
 }
@@ -42,10 +42,7 @@ function roundsFigure(run) {
   const figure = {name: "rounds", title: "Forward passes to the first sentence, by the user's turn, % of turns",
     note: "The paper's Figure 3b. One pass: the draft's first sentence was kept whole, and can be heard at once." +
       (shown.length < run.methods.length ? " A few of the methods." : "")};
-  if (rounds.length < 2) {
-    return {...figure, missing: "(Figure 3b) is not here: all turns of this set are as early in their conversations; " +
-      "MT-Bench and dialogues have later ones."};
-  }
+  if (rounds.length < 2) return null;
   const counted = rounds.flatMap(({methods}) => shown.map((method) => methods[method])).find(Boolean);
   const names = Object.keys(counted?.passes ?? {}), classes = ["s2 fill", "s0 fill", "s0 half", "base pale"];
   const rows = rounds.flatMap(({round, methods}) => [{label: `Turn ${round} of the conversation`},
@@ -74,9 +71,7 @@ function groupsFigure(figure, run, groups, xAxis) {
                  title: `${method}: ${fixed(ms.value, 0)} ms (${fixed(ms.low, 0)}–${fixed(ms.high, 0)})`
                }))
     }));
-  if (!lines.some((line) => line.points.length)) {
-    return {...figure, missing: "is not here: no turn has a first sentence."};
-  }
+  if (!lines.some((line) => line.points.length)) return null;
   return plotFigure({...figure, note: "Means with 95 % intervals, a few of the methods."},
     {xAxis, yAxis: "mean TTFS, ms", lines, categories: groups.map(({group, n}) => [group, `n = ${n}`])});
 }
@@ -84,19 +79,13 @@ function groupsFigure(figure, run, groups, xAxis) {
 function lengthFigure(run) {
   const figure = {name: "input_length", title: "Time to the first sentence by length of the input"};
   const groups = run.run.ttfs_by?.words ?? [];
-  if (!groups.length) return {...figure, missing: "is not here: it takes eight turns of different lengths."};
+  if (!groups.length) return null;
   return groupsFigure(figure, run, groups, "words of the user's turn");
 }
 
 function revisionFigure(run) {
   const figure = {name: "revised_words", title: "Time to the first sentence by share of words that were taken back"};
   const groups = run.run.ttfs_by?.revised_share ?? [];
-  if (!groups.length) {
-    return {
-      ...figure,
-      missing: "is not here: these turns are typed, and nobody took a word back; recorded transcripts " +
-        "(configs/eval/asr.yaml) have it."
-    };
-  }
+  if (!groups.length) return null;
   return groupsFigure(figure, run, groups, "words that a later transcript took back");
 }

@@ -18,7 +18,7 @@ function charts(runs, i) {
   const figures = [...i === 0 ? [runsFigure(runs)] : [], ...make.map((one) => one(runs[i]))];
   return element(
     "div", {class: "charts"},
-    figures.filter((figure) => !figure.missing).map((figure) => figureElement(ofRun(figure, i))));
+    figures.filter(Boolean).map((figure) => figureElement(ofRun(figure, i))));
 }
 
 function timelines(run, i) {

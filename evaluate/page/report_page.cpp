@@ -42,11 +42,6 @@ bool has_problem(const Json& row) {
          !text_at(row, {"judge_against_baseline_problem"}).empty();
 }
 
-bool is_of_run(const Json& row, const Json& run) {
-  return text_at(row, {"model"}) == text_at(run, {"model"}) &&
-         text_at(row, {"price"}) == text_at(run, {"price", "name"});
-}
-
 /// Those that the first run answered, which the page lists.
 std::set<Json> answered_turns(const Json& report) {
   std::set<Json> turns;

@@ -19,7 +19,7 @@ function savingFigure(figure, run, axis, reference, savedBy, digits, unit) {
                         text: `${fixed(saved.value, digits)}${unit}`,
                         more: `${fixed(saved.low, digits)}–${fixed(saved.high, digits)}`
                       }));
-  if (!rows.length) return {...figure, missing: "is not here: no method was compared with a baseline in this run."};
+  if (!rows.length) return null;
   rows.sort((one, other) => other.value - one.value);
   return rowFigure(figure, {rows, axis, reference, legend: legendByTexts(run)});
 }
@@ -51,21 +51,13 @@ function tradeOffFigure(run) {
   const figure = {name: "trade_off", title: "Speed against quality, all methods",
     note: "Better is further left and further up. Bars are 95 % intervals of the quality."};
   const measure = qualityMeasure(run);
-  if (!measure) {
-    return {
-      ...figure,
-      missing:
-        "is not here: the run has no measure of quality (a judge, right answers, reference answers or a baseline)."
-    };
-  }
+  if (!measure) return null;
   const lines = run.methods.map((method) => ({method, latency: run.latency(method), quality: measure.of(method)}))
     .filter(({latency, quality}) => latency && quality)
     .map(({method, latency, quality}) => ({classes: colourByTexts(run, method), isJoined: false, points: [{
       x: latency.value, y: quality.value, low: quality.low, high: quality.high, label: method,
       title: `${method}: ${fixed(latency.value, 0)} ms, ${fixed(quality.value, 2)}`}]}));
-  if (lines.length < 2) {
-    return {...figure, missing: "is not here: it takes two methods with a latency and a measure of quality."};
-  }
+  if (lines.length < 2) return null;
   return plotFigure(
     figure,
     {xAxis: "mean audio latency, ms", yAxis: measure.name, lines, yFromZero: false, legend: legendByTexts(run)});
@@ -81,9 +73,7 @@ function topKFigure(figure, run, yAxis, yFromZero, valueOf, digits) {
     .filter(({k, value}) => k !== null && value).sort((one, other) => one.k - other.k)
     .map(({k, value}) => ({x: k, y: value.value, low: value.low, high: value.high, label: fixed(value.value, digits),
       title: `k = ${k}: ${short(value.value)}`}));
-  if (points.length < 2) {
-    return {...figure, missing: "(Figure 4) is not here: it takes two values of k, as [greedy, top3, top5]."};
-  }
+  if (points.length < 2) return null;
   return plotFigure(figure, {xAxis: "k of top-k verification (1: greedy)", yAxis, lines: [{points}],
     xTicks: points.map((point) => point.x), xFromZero: false, yFromZero});
 }
@@ -93,7 +83,7 @@ const kFigure4 = "The paper's Figure 4. Bars are 95 % intervals.";
 function topKQualityFigure(run) {
   const figure = {name: "top_k_quality", title: "Quality against k", note: kFigure4};
   const measure = qualityMeasure(run);
-  if (!measure) return {...figure, missing: "(Figure 4) is not here: the run has no measure of quality."};
+  if (!measure) return null;
   return topKFigure(figure, run, measure.name, false, measure.of, measure.digits);
 }
 
@@ -109,13 +99,11 @@ function runsFigure(runs) {
         byPrice = new Set(runs.map((run) => run.price)).size > 1;
   const figure = {
     name: "models",
-    title: byModel || runs.length < 2 ? "Audio latency by model" : "Audio latency by price of a pass",
+    title: byModel ? "Audio latency by model" : "Audio latency by price of a pass",
     note: byModel ? "The paper's Figure 3a. Bars are 95 % intervals."
                   : "What a pass is taken to cost; each is a run of its own."
   };
-  if (runs.length < 2) {
-    return {...figure, missing: "(Figure 3a) is not here: one model ran; models: [FOLDER, ..] takes several."};
-  }
+  if (runs.length < 2) return null;
   const rowsOf = (run) => {
     const label = [byModel ? run.model : run.price, ...byModel && byPrice ? [run.price] : []].join(", ");
     const rows = [{label}];

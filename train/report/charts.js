@@ -102,9 +102,7 @@ class StepCursor {
 
   follow(svg, holder, plot) {
     const {width, height} = svg.viewBox.baseVal, [left, right] = plotEdges(plot, width);
-    const line = document.createElementNS(kSvg, "path");
-    line.setAttribute("class", "cursor");
-    line.setAttribute("d", `M0 0V${height - 42}`);
+    const line = svgElement("path", {class: "cursor", d: `M0 0V${height - 42}`});
     svg.append(line);
     const box = element("output");
     holder.append(box);

@@ -50,14 +50,6 @@ double RunHistory::last(const std::string& tag) const {
   return finite == values.rend() ? kNan : *finite;
 }
 
-std::vector<std::string> RunHistory::names(const std::string& prefix) const {
-  std::vector<std::string> found;
-  for (const auto& [tag, series] : scalars) {
-    if (tag.starts_with(prefix)) found.push_back(tag.substr(prefix.size()));
-  }
-  return found;
-}
-
 RunHistory read_run(const std::filesystem::path& run) {
   if (!std::filesystem::exists(run / "metrics.jsonl") ||
       !std::filesystem::exists(run / "config.yaml")) {

@@ -33,8 +33,6 @@ struct RunHistory {
 
   /// The newest value that is finite; NaN if there is none.
   double last(const std::string& tag) const;
-  /// Tags that begin with `prefix`, without it.
-  std::vector<std::string> names(const std::string& prefix) const;
 };
 
 /// UserError if `run` is not the output folder of a training run.
