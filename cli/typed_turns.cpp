@@ -115,7 +115,7 @@ class TypedTurns {
         ask_again();
         break;
       case ChatCommand::Kind::kSystem:
-        if (!command.text.empty()) use_system_prompt(system_prompt_text(command.text));
+        if (!command.text.empty()) use(system_prompt_text(command.text), session_.history());
         show_system_prompt();
         break;
       case ChatCommand::Kind::kTemperature:
@@ -163,14 +163,16 @@ class TypedTurns {
     answer(source);
   }
 
-  /// The old one stays if the model's chat template has no system prompt.
-  void use_system_prompt(const std::string& text) {
-    const std::string before = session_.config().system_prompt;
-    session_.set_system_prompt(text);
+  /// Those of before stay if the model's chat template cannot have them.
+  void use(const std::string& system_prompt, const std::vector<Message>& history) {
+    const std::string prompt_before = session_.config().system_prompt;
+    const std::vector<Message> history_before = session_.history();
+    session_.set_system_prompt(system_prompt);
     try {
-      session_.set_history(session_.history(), stop_);
+      session_.set_history(history, stop_);
     } catch (const UserError&) {
-      session_.set_system_prompt(before);
+      session_.set_system_prompt(prompt_before);
+      session_.set_history(history_before);
       throw;
     }
   }
@@ -192,14 +194,7 @@ class TypedTurns {
 
   void load(const std::string& file) {
     const SavedChat chat = load_chat(file);
-    const std::vector<Message> before = session_.history();
-    session_.set_history(chat.history, stop_);
-    try {
-      use_system_prompt(chat.system_prompt);
-    } catch (const UserError&) {
-      session_.set_history(before);
-      throw;
-    }
+    use(chat.system_prompt, chat.history);
     last_.reset();
     screen_.print_line(fmt::format("{} {} of {}; go on", chat.history.size() / 2,
                                    chat.history.size() == 2 ? "round" : "rounds", file));
