@@ -12,7 +12,7 @@ namespace predgen {
 
 StateHistory::~StateHistory() {
   cancel();
-  while (!points_.empty()) drop(points_.size() - 1);
+  forget_after(-1);
 }
 
 void StateHistory::reserve(int64_t length) {

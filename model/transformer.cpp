@@ -25,7 +25,10 @@ namespace {
 
 std::map<std::string, WeightSpec> weights_by_name(const ModelConfig& config) {
   std::map<std::string, WeightSpec> weights;
-  for (const WeightSpec& spec : weight_layout(config)) weights[spec.name] = spec;
+  for (WeightSpec& spec : weight_layout(config)) {
+    const std::string name = spec.name;
+    weights[name] = std::move(spec);
+  }
   return weights;
 }
 

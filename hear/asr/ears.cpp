@@ -1,7 +1,6 @@
 #include "hear/asr/ears.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "core/error.h"

@@ -72,7 +72,6 @@ constexpr Slot<Status*(const TensorInfo*, int* element_type)> kGetTensorElementT
 constexpr Slot<Status*(const TensorInfo*, size_t*)> kGetDimensionsCount{61};
 constexpr Slot<Status*(const TensorInfo*, int64_t* shape, size_t num_dimensions)> kGetDimensions{
     62};
-constexpr Slot<Status*(const TensorInfo*, size_t*)> kGetTensorElementCount{64};
 constexpr Slot<Status*(const Value*, TensorInfo**)> kGetTensorTypeAndShape{65};
 constexpr Slot<Status*(int allocator, int memory, MemoryInfo**)> kCreateCpuMemoryInfo{69};
 constexpr Slot<Status*(Allocator*, void*)> kAllocatorFree{76};

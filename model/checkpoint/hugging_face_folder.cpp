@@ -125,8 +125,10 @@ void HuggingFaceFolder::refuse_others() const {
 }
 
 CheckpointLabel HuggingFaceFolder::read_label() const {
-  const ModelConfig config = read_config();
-  const std::string packed_type = stored_type({read_config_json(), (folder_ / kConfig).string()});
+  const std::string where = (folder_ / kConfig).string();
+  const Json json = read_config_json();
+  const ModelConfig config = ModelConfig::from_json(json, where);
+  const std::string packed_type = stored_type({json, where});
   const ModelCard card = read_model_card(folder_);
   CheckpointLabel label{
       .architecture = config.to_json().at("model_type").get<std::string>(),

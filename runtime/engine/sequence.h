@@ -38,6 +38,8 @@ class Sequence {
   /// Replaces all tokens. Returns how many of the new ones stay cached: the common prefix, without
   /// the last token, as far as the state can return into it.
   int64_t replace(TokenSpan tokens);
+  /// How many first tokens both have.
+  int64_t num_common_with(TokenSpan tokens) const;
   /// What replace() would return.
   int64_t num_kept_by(TokenSpan tokens) const;
   /// Of a draft that was run as a tree, keeps only the path with these indices (ascending) cached,
@@ -50,7 +52,6 @@ class Sequence {
 
  private:
   friend class Engine;
-  int64_t num_common_with(TokenSpan tokens) const;
 
   std::unique_ptr<SequenceState> state_;
   TokenIds tokens_;

@@ -22,6 +22,16 @@ struct AnswerConstraint::Rules {
   TokenIds stop_tokens;
   int64_t vocab_size;
   int64_t num_places = 0;  // made since the last restart
+
+  bool is_token(TokenId token) const { return token >= 0 && token < vocab_size; }
+  /// Takes `state` on by a token; to null if that ends the answer. False if it may not come.
+  bool advance(std::unique_ptr<TokenConstraint>& state, TokenId token) const {
+    if (!state || !is_token(token)) return false;
+    if (!is_stop_token(stop_tokens, token)) return state->accept(token);
+    const bool may_end = state->may_end();
+    state.reset();
+    return may_end;
+  }
 };
 
 AnswerConstraint::AnswerConstraint(std::shared_ptr<const TokenConstraint> start,
@@ -51,19 +61,8 @@ PlacePtr AnswerConstraint::after(TokenSpan answer) {
 
 void AnswerConstraint::restart(TokenSpan answer) {
   std::unique_ptr<TokenConstraint> state = start_->fork();
-  bool is_inside = true;
-  for (const TokenId token : answer) {
-    if (!state) is_inside = false;  // it has ended before
-    if (!is_inside) break;
-    if (token < 0 || token >= rules_->vocab_size) {
-      is_inside = false;
-    } else if (is_stop_token(rules_->stop_tokens, token)) {
-      is_inside = state->may_end();
-      state.reset();
-    } else {
-      is_inside = state->accept(token);
-    }
-  }
+  const bool is_inside =
+      std::ranges::all_of(answer, [&](TokenId token) { return rules_->advance(state, token); });
   answer_.assign(answer.begin(), answer.end());
   begin_ = answer.size();
   rules_->num_places = 1;
@@ -88,14 +87,11 @@ PlacePtr AnswerConstraint::Place::next(TokenId token) {
 }
 
 PlacePtr AnswerConstraint::Place::make_next(TokenId token) {
-  if (!state_) return nullptr;
-  if (token < 0 || token >= rules_->vocab_size) return nullptr;
-  if (is_stop_token(rules_->stop_tokens, token)) {
-    return state_->may_end() ? std::make_shared<Place>(rules_, nullptr) : nullptr;
-  }
+  if (!state_ || !rules_->is_token(token)) return nullptr;
   if (allowed_ && !allowed_->contains(token)) return nullptr;
   std::unique_ptr<TokenConstraint> state = state_->fork();
-  return state->accept(token) ? std::make_shared<Place>(rules_, std::move(state)) : nullptr;
+  return rules_->advance(state, token) ? std::make_shared<Place>(rules_, std::move(state))
+                                       : nullptr;
 }
 
 const TokenSet& AnswerConstraint::Place::allowed() {

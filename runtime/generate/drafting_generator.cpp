@@ -36,20 +36,17 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
     const int64_t num_masks = masks_within(width, std::min(std::ssize(masks), left - 2));
     TokenTree tree;
     const AnswerConstraint::PlacePtr place = place_of(sequence.tokens(), config);
-    if (config.constraint) next.resize(static_cast<size_t>(count_allowed(place, next)));
+    next.resize(allowed_start(next, config, place).size());
     const std::vector<int64_t> first = tree.add(next, std::min(width - num_masks, left - 1));
     const int64_t room = std::min(width - num_masks * (1 + std::ssize(first)), left - 1);
     for (const auto& source : sources_) {
       if (tree.size() >= room) break;
-      auto paths = source->propose(sequence.tokens(), guess.drafts, config, {tree, room});
+      const auto paths = source->propose(sequence.tokens(), guess.drafts, config, {tree, room});
       if (!paths) {
         result.stop_reason = StopReason::kCancelled;
         return result;
       }
-      for (const TokenIds& path : *paths) {
-        const int64_t length = config.constraint ? count_allowed(place, path) : std::ssize(path);
-        tree.add(TokenSpan(path).first(static_cast<size_t>(length)), room);
-      }
+      for (const TokenIds& path : *paths) tree.add(allowed_start(path, config, place), room);
     }
     const int64_t num_guessed = tree.size(), guessed_depth = tree.depth();
     const std::vector<int64_t> passed = add_forced(tree, place, free - num_guessed, left - 1);

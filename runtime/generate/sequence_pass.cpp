@@ -29,6 +29,12 @@ AnswerConstraint::PlacePtr place_of(TokenSpan tokens, const GenerationConfig& co
   return config.constraint->after(tokens.subspan(static_cast<size_t>(config.answer_begin)));
 }
 
+TokenSpan allowed_start(TokenSpan draft, const GenerationConfig& config,
+                        const AnswerConstraint::PlacePtr& place) {
+  if (!config.constraint) return draft;
+  return draft.first(static_cast<size_t>(count_allowed(place, draft)));
+}
+
 bool commit_tokens(Sequence& sequence, TokenSpan tokens, const GenerationConfig& config,
                    const TokenCallback& on_tokens, GenerationResult& result) {
   const auto stop = std::ranges::find_if(

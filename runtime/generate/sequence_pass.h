@@ -21,6 +21,10 @@ std::optional<at::Tensor> run_draft(Engine& engine, Sequence& sequence, TokenSpa
 /// Where the answer at the end of `tokens` has come to; null without a constraint.
 AnswerConstraint::PlacePtr place_of(TokenSpan tokens, const GenerationConfig& config);
 
+/// The beginning of `draft` that may come at `place`: all of it without a constraint.
+TokenSpan allowed_start(TokenSpan draft, const GenerationConfig& config,
+                        const AnswerConstraint::PlacePtr& place);
+
 /// Appends `tokens` up to and including the first stop token, within the limit, counts them and
 /// calls back. True: continue; false: `result` says why not. DeadEnd, after all that, if kNoToken
 /// comes next.

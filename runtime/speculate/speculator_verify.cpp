@@ -4,6 +4,7 @@
 #include "runtime/generate/choices.h"
 #include "runtime/generate/forced_tokens.h"
 #include "runtime/generate/masked_draft.h"
+#include "runtime/generate/sequence_pass.h"
 #include "runtime/speculate/input_time_speculator.h"
 #include "text/stop_tokens.h"
 
@@ -27,10 +28,8 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
   whole.resize(std::min(whole.size(), static_cast<size_t>(std::min(room, config.max_new_tokens))));
   step.num_drafted = std::ssize(whole);
   AnswerConstraint::PlacePtr start;
-  if (config.constraint) {
-    start = config.constraint->after({});
-    whole.resize(static_cast<size_t>(count_allowed(start, whole)));
-  }
+  if (config.constraint) start = config.constraint->after({});
+  whole.resize(allowed_start(whole, config, start).size());
   const bool in_parts = width_ && (config.sampler || verifier_->is_exact());
   const TokenSpan draft = in_parts ? next_part(whole, config.max_new_tokens) : whole;
   const auto num_drafted = std::ssize(draft);
@@ -173,14 +172,13 @@ void InputTimeSpeculator::add_candidates(TokenTree& tree, int64_t num_drafted,
   const int64_t others = std::min(config_.other_tokens, config_.tree_tokens - num_drafted);
   const int64_t room = std::min(tree.size() + std::max<int64_t>(others, 0),
                                 context_length() - static_cast<int64_t>(prompt_length_));
+  AnswerConstraint::PlacePtr start;
+  if (config.constraint) start = config.constraint->after({});
   for (int64_t i = 0; i < config_.num_candidates - 1; ++i) {
     if (i == std::ssize(candidates_.newest_first())) break;
     const TokenSpan candidate = candidates_.newest_first()[static_cast<size_t>(i)];
-    int64_t length = std::min(std::ssize(candidate), config.max_new_tokens);
-    if (config.constraint) {
-      length = std::min(length, count_allowed(config.constraint->after({}), candidate));
-    }
-    tree.add(candidate.first(static_cast<size_t>(length)), room);
+    const int64_t length = std::min(std::ssize(candidate), config.max_new_tokens);
+    tree.add(allowed_start(candidate.first(static_cast<size_t>(length)), config, start), room);
   }
 }
 

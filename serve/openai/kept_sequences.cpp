@@ -10,10 +10,10 @@ Sequence KeptSequences::take(const std::string& client, TokenSpan prompt) {
   std::pair<int64_t, int64_t> most;  // tokens that stay cached, and common ones
   for (auto one = kept_.begin(); one != kept_.end(); ++one) {
     if (one->client != client) continue;
-    const TokenSpan tokens = one->sequence.tokens();
-    const int64_t common = std::ranges::mismatch(tokens, prompt).in1 - tokens.begin();
+    const int64_t common = one->sequence.num_common_with(prompt);
+    if (common == 0) continue;
     const std::pair kept(one->sequence.num_kept_by(prompt), common);
-    if (common == 0 || kept <= most) continue;
+    if (kept <= most) continue;
     best = one;
     most = kept;
   }
@@ -36,9 +36,8 @@ Sequence KeptSequences::take(const std::string& client, TokenSpan prompt) {
 
 void KeptSequences::keep(const std::string& client, Sequence sequence) {
   std::erase_if(kept_, [&](const Kept& old) {
-    const TokenSpan tokens = old.sequence.tokens();
     return old.client == client &&
-           std::ranges::mismatch(tokens, sequence.tokens()).in1 == tokens.end();
+           old.sequence.num_common_with(sequence.tokens()) == old.sequence.size();
   });
   kept_.push_front({client, std::move(sequence)});
   while (std::ssize(kept_) > max_kept_) kept_.pop_back();
