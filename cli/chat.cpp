@@ -7,7 +7,7 @@
 
 #include "cli/chat_view.h"
 #include "cli/command.h"
-#include "cli/conversation.h"
+#include "cli/loaded_session.h"
 #include "cli/terminal/raw_terminal.h"
 #include "cli/typed_turns.h"
 #include "core/clock.h"
@@ -69,7 +69,7 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
     run_typed_turns(options.conversation, std::move(checkpoint), clock, STDIN_FILENO, screen, stop);
     return;
   }
-  Conversation conversation(options.conversation, std::move(checkpoint), clock, stop);
+  LoadedSession loaded(options.conversation, std::move(checkpoint), clock, stop);
   ChatView view(options.json ? ChatView::Format::kJson : ChatView::Format::kText,
                 options.transcripts.empty(), stdout_is_sound ? stderr : stdout);
   const auto source = make_source(options.transcripts, clock, stop);
@@ -78,13 +78,13 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
   while (true) {
     view.begin_turn();
     const std::optional<TurnResult> result =
-        conversation.session().run_turn(turns, view.observer(), stop);
+        loaded.session().run_turn(turns, view.observer(), stop);
     if (!result) break;
     view.end_turn(*result);
     ++num_turns;
     num_failed += result->error.has_value();
   }
-  conversation.drain();
+  loaded.drain();
   view.finish();
   if (num_failed > 0) throw UserError("{} of {} turns failed, see above", num_failed, num_turns);
 }

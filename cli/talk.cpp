@@ -3,9 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,14 +11,13 @@
 #include "audio/make_audio_source.h"
 #include "audio/recording_source.h"
 #include "cli/command.h"
-#include "cli/conversation.h"
+#include "cli/loaded_session.h"
 #include "cli/talk_view.h"
 #include "core/error.h"
-#include "core/log.h"
 #include "core/stop.h"
 #include "hear/make_recogniser.h"
-#include "hear/spoken_turns.h"
-#include "runtime/speech/wait_until_heard.h"
+#include "runtime/converse/conversation.h"
+#include "runtime/converse/sound_reader.h"
 
 namespace predgen::cli {
 namespace {
@@ -88,9 +85,9 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   if (!options.record.empty()) recording = next_recording(options.record);
   const MakeRecogniser make_recogniser = recognisers_named(options.recogniser, options.language);
   PlayedSound played;
-  Conversation conversation(options.conversation, open_checkpoint(options.conversation.model.model),
-                            clock, stop, &played, end.by_words);
-  Session& session = conversation.session();
+  LoadedSession loaded(options.conversation, open_checkpoint(options.conversation.model.model),
+                       clock, stop, &played, end.by_words);
+  Session& session = loaded.session();
   std::unique_ptr<AudioSource> audio =
       make_audio_source(options.input, options.input_rate, clock, stop);
   auto while_speaking = WhileSpeaking::kInterrupts;
@@ -106,59 +103,30 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   }
   TalkView view(options.json, options.conversation.is_stdout_sound() ? stderr : stdout);
   if (has_microphone) view.say("listening; ~ marks a draft of the answer; Ctrl-C leaves");
-  SpokenTurns turns(make_recogniser, *audio,
-                    {.end = end,
-                     .while_speaking = while_speaking,
-                     .rules = {.language = language_heard(options.recogniser, options.language)},
-                     .tells_pauses = options.conversation.session.preempts ||
-                                     session.config().turn.waits_for_pauses,
-                     .answers = conversation.sink()},
-                    clock, stop);
-  TurnObserver observer = view.observer();
-  observer.on_draft = [&, show = observer.on_draft](const std::string& draft, size_t accepted) {
-    turns.note_draft();
-    show(draft, accepted);
-  };
-  if (end.by_words) {
-    observer.on_end_by_words = [&](const std::string& words, double probability) {
-      turns.expect_end(words, probability);
-    };
-  }
-  int64_t num_turns = 0, num_failed = 0;
-  // Hears a turn and answers it; false: there are no more.
-  const auto take_turn = [&] {
-    const std::stop_token leaves = turns.begin_turn();
-    try {
-      const std::optional<TurnResult> result = session.run_turn(turns, observer, leaves);
-      if (!result) return false;
-      ++num_turns;
-      view.end_turn(*result, turns.times());
-      num_failed += result->error.has_value();
-      if (result->metrics.audio_latency &&
-          !wait_until_heard(conversation.speaker(), clock, leaves)) {
-        spdlog::warn("the rest of the answer is not played: is the loudspeaker still there?");
-      }
-    } catch (const Interrupted&) {
-      if (stop.stop_requested()) throw;
-      ++num_turns;
-      const std::string heard = session.interrupt();
-      view.interrupt(heard);
-      if (heard.empty()) turns.say_again();
-    }
-    return true;
-  };
+  Conversation conversation(
+      {.make_recogniser = make_recogniser,
+       .sample_rate = audio->sample_rate(),
+       .end = end,
+       .while_speaking = while_speaking,
+       .rules = {.language = language_heard(options.recogniser, options.language)},
+       .tells_pauses =
+           options.conversation.session.preempts || session.config().turn.waits_for_pauses,
+       .answers = loaded.sink()},
+      view, clock, stop);
+  const SoundReader reader(*audio, conversation, clock, stop);
   try {
-    while (take_turn()) continue;
-    conversation.drain();
+    while (conversation.take_turn(session)) continue;
+    loaded.drain();
   } catch (...) {  // Ctrl-C, say, which is how a talk with a microphone ends
     view.finish();
     throw;
   }
   view.finish();
-  if (num_turns == 0) view.say("no speech was heard");
-  if (num_failed > 0) throw UserError("{} turns failed, see above", num_failed);
-  if (turns.num_lost() > 0)
-    throw UserError("the recogniser failed {} times, see above", turns.num_lost());
+  if (view.num_turns() == 0) view.say("no speech was heard");
+  if (view.num_failed() > 0) throw UserError("{} turns failed, see above", view.num_failed());
+  if (conversation.num_lost() > 0) {
+    throw UserError("the recogniser failed {} times, see above", conversation.num_lost());
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <utility>
+#include <variant>
 
 #include "cli/terminal/heard_and_draft.h"
 #include "cli/terminal/last_line.h"
@@ -80,33 +81,36 @@ TalkView::TalkView(bool is_json, std::FILE* text_output)
       text_output_(text_output),
       words_(terminal_columns(fileno(text_output))) {}
 
-TurnObserver TalkView::observer() {
-  TurnObserver observer;
-  observer.on_transcript = [this](const Transcript& heard) {
-    heard_ = heard.text;
-    if (is_json_) transcripts_.push_back(heard);
-    has_ended_ = false;
-    if (!heard.is_final) return show_heard();
-    show_line("");
-    draft_.clear();
-    if (is_json_) return;
-    std::fprintf(text_output_, "> %s\n", heard.text.c_str());
-    std::fflush(text_output_);
-  };
-  observer.on_draft = [this](const std::string& draft, size_t) {
-    draft_ = draft;
-    show_heard();
-  };
-  observer.on_text = [this](const std::string& text) {
-    show_line("");
-    if (is_json_) return;
-    print(words_.push(text));
-  };
-  observer.on_rounds_dropped = [this](int64_t num_rounds) {
-    show_line("");
-    spdlog::warn("{}", dropped_rounds_message(num_rounds));
-  };
-  return observer;
+void TalkView::on_event(const ConversationEvent& event) {
+  std::visit([this](const auto& one) { show(one); }, event);
+}
+
+void TalkView::show(const Heard& heard) {
+  const Transcript& transcript = heard.transcript;
+  heard_ = transcript.text;
+  if (is_json_) transcripts_.push_back(transcript);
+  has_ended_ = false;
+  if (!transcript.is_final) return show_heard();
+  show_line("");
+  draft_.clear();
+  if (is_json_) return;
+  std::fprintf(text_output_, "> %s\n", transcript.text.c_str());
+  std::fflush(text_output_);
+}
+
+void TalkView::show(const Drafted& drafted) {
+  draft_ = drafted.draft;
+  show_heard();
+}
+
+void TalkView::show(const Said& said) {
+  show_line("");
+  if (!is_json_) print(words_.push(said.text));
+}
+
+void TalkView::show(const RoundsDropped& dropped) {
+  show_line("");
+  spdlog::warn("{}", dropped_rounds_message(dropped.num_rounds));
 }
 
 void TalkView::print(const std::string& text) {
@@ -118,7 +122,10 @@ void TalkView::say(const std::string& line) {
   if (!is_json_) std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-void TalkView::end_turn(const TurnResult& result, const SpokenTimes& times) {
+void TalkView::show(const Answered& answered) {
+  const auto& [result, times] = answered;
+  ++num_turns_;
+  num_failed_ += result.error.has_value();
   show_line("");
   has_ended_ = true;
   const std::optional<VoiceToVoice> wait = VoiceToVoice::of(result.metrics, times);
@@ -136,7 +143,15 @@ void TalkView::end_turn(const TurnResult& result, const SpokenTimes& times) {
   if (const auto cut = cut_message(result)) say("[" + *cut + "]");
 }
 
-void TalkView::interrupt(const std::string& kept) {
+void TalkView::show(const SoundStuck&) {
+  spdlog::warn("the rest of the answer is not played: is the loudspeaker still there?");
+}
+
+void TalkView::show(const SpeechLost& lost) { spdlog::warn("{}", lost.why); }
+
+void TalkView::show(const BrokenOff& broken) {
+  const std::string& kept = broken.kept;
+  ++num_turns_;
   show_line("");
   if (is_json_ && has_ended_) {
     turns_.back()["text"] = kept;

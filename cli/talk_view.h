@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -7,8 +8,7 @@
 
 #include "cli/terminal/word_stream.h"
 #include "core/json.h"
-#include "hear/spoken_turns.h"
-#include "runtime/converse/turn.h"
+#include "runtime/converse/conversation_events.h"
 
 namespace predgen::cli {
 
@@ -26,21 +26,30 @@ struct VoiceToVoice {
 };
 
 /// What a spoken conversation shows: on a terminal the transcript as it changes, and the draft;
-/// committed text, and a line about each turn's wait. Used by one thread.
-class TalkView {
+/// committed text, and a line about each turn's wait. Used by one thread, but for SpeechLost.
+class TalkView : public ConversationListener {
  public:
   /// `is_json`: stdout gets one document in finish(), nothing else.
   TalkView(bool is_json, std::FILE* text_output);
 
-  TurnObserver observer();
+  void on_event(const ConversationEvent& event) override;
   /// Prints a line for a person.
   void say(const std::string& line);
-  void end_turn(const TurnResult& result, const SpokenTimes& times);
-  /// The user broke in; `kept`: what was heard of the answer.
-  void interrupt(const std::string& kept);
   void finish();
+  /// Those that were answered, broken off or failed.
+  int64_t num_turns() const { return num_turns_; }
+  int64_t num_failed() const { return num_failed_; }
 
  private:
+  void show(const Heard& heard);
+  void show(const Drafted& drafted);
+  void show(const SentenceDrafted&) {}
+  void show(const Said& said);
+  void show(const RoundsDropped& dropped);
+  void show(const Answered& answered);
+  void show(const SoundStuck&);
+  void show(const BrokenOff& broken);
+  void show(const SpeechLost& lost);
   void print(const std::string& text);
   /// Replaces the last line of this kind; empty: none.
   void show_line(const std::string& line);
@@ -51,6 +60,7 @@ class TalkView {
   WordStream words_;
   bool has_line_ = false, has_ended_ = false;  // the turn, except for its sound
   std::string heard_, draft_;
+  int64_t num_turns_ = 0, num_failed_ = 0;
   std::vector<Transcript> transcripts_;  // of the turn, in JSON
   Json turns_ = Json::array();
 };

@@ -25,11 +25,11 @@ namespace {
 
 class TypedTurns {
  public:
-  TypedTurns(Conversation& conversation, const SamplingFlags& sampling, ChatScreen& screen,
+  TypedTurns(LoadedSession& loaded, const SamplingFlags& sampling, ChatScreen& screen,
              SystemClock& clock, const std::stop_token& stop)
-      : conversation_(conversation),
+      : loaded_(loaded),
         sampling_(sampling),
-        session_(conversation.session()),
+        session_(loaded.session()),
         screen_(screen),
         clock_(clock),
         end_(stop) {}
@@ -184,7 +184,7 @@ class TypedTurns {
 
   void use_temperature(double temperature) {
     sampling_.temperature = temperature;
-    session_.set_sampling(sampling_.parse(conversation_.checkpoint().read_generation()));
+    session_.set_sampling(sampling_.parse(loaded_.checkpoint().read_generation()));
   }
 
   void show_temperature() {
@@ -204,8 +204,8 @@ class TypedTurns {
   void use_decoder(const std::string& name) {
     SessionConfig config = session_.config();
     config.generator.name = name;
-    if (config.wants_prices(conversation_.engine().model()) && !config.generator.prices.is_known())
-      measure_prices(config.generator, conversation_.engine());
+    if (config.wants_prices(loaded_.engine().model()) && !config.generator.prices.is_known())
+      measure_prices(config.generator, loaded_.engine());
     session_.set_generator(config.generator);
   }
 
@@ -234,7 +234,7 @@ class TypedTurns {
     config.generator.sources.clear();
     config.generator.uses_masks = false;
     config.first_turn = last_->number;  // the same draws
-    Session cascade(config, conversation_.engine(), conversation_.tokenizer(),
+    Session cascade(config, loaded_.engine(), loaded_.tokenizer(),
                     std::make_unique<SilentSpeaker>(), clock_);
     cascade.set_history(before_);
     ScheduledSource source({{.text = last_->prompt_text, .time = clock_.now(), .is_final = true}});
@@ -249,7 +249,7 @@ class TypedTurns {
                                                    : "the cascade's text: " + result->text);
   }
 
-  Conversation& conversation_;
+  LoadedSession& loaded_;
   SamplingFlags sampling_;  // as asked for at the start, with the temperature of now
   Session& session_;
   ChatScreen& screen_;
@@ -269,20 +269,20 @@ class TypedTurns {
 void run_typed_turns(const ConversationOptions& options,
                      std::unique_ptr<const Checkpoint> checkpoint, SystemClock& clock, int in,
                      int out, const std::stop_token& stop) {
-  std::optional<Conversation> conversation;  // outlives the screen, which asks its speaker
+  std::optional<LoadedSession> loaded;  // outlives the screen, which asks its speaker
   {
     ChatScreen screen(
         in, out, clock, {verifier_choices(), generator_names()},
-        [&] { return conversation->speaker().is_ready_ahead(); }, stop);
+        [&] { return loaded->session().speaker().is_ready_ahead(); }, stop);
     const ChatLog log(screen);
     const auto show_loading = [&screen, shown = -1](double share) mutable {
       const int percent = static_cast<int>(100 * share);
       if (percent != std::exchange(shown, percent)) screen.show_loading(percent);
     };
-    conversation.emplace(options, std::move(checkpoint), clock, stop, nullptr, false, show_loading);
-    TypedTurns(*conversation, options.sampling, screen, clock, stop).run();
+    loaded.emplace(options, std::move(checkpoint), clock, stop, nullptr, false, show_loading);
+    TypedTurns(*loaded, options.sampling, screen, clock, stop).run();
   }
-  conversation->drain();
+  loaded->drain();
 }
 
 }  // namespace predgen::cli

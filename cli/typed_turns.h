@@ -3,7 +3,7 @@
 #include <memory>
 #include <stop_token>
 
-#include "cli/conversation.h"
+#include "cli/loaded_session.h"
 #include "core/clock.h"
 #include "model/checkpoint/checkpoint.h"
 
@@ -12,7 +12,7 @@ namespace predgen::cli {
 /// Turns and commands at a terminal (ChatScreen) until the user leaves; returns when all sound was
 /// played. The line can be typed while the conversation is being loaded. Log messages go to the
 /// screen meanwhile. A turn that fails is reported and forgotten. Interrupted after a stop;
-/// UserError as Conversation's constructor; the terminal is put back first.
+/// UserError as LoadedSession's constructor; the terminal is put back first.
 void run_typed_turns(const ConversationOptions& options,
                      std::unique_ptr<const Checkpoint> checkpoint, SystemClock& clock, int in,
                      int out, const std::stop_token& stop);

@@ -65,6 +65,7 @@ class Session {
   std::vector<Message> history() const { return history_.rounds(); }
 
   const SessionConfig& config() const { return config_; }
+  const Speaker& speaker() const { return *speaker_; }
   /// Pauses in the last turns.
   const PauseHistory& pauses() const { return config_.pauses; }
   /// Takes effect with the next turn. UserError as the constructor; then nothing has changed.

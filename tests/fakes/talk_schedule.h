@@ -6,7 +6,7 @@
 
 #include "core/random.h"
 #include "core/text.h"
-#include "hear/user_turns.h"
+#include "runtime/converse/conversation.h"
 #include "tests/fakes/talk_room.h"
 #include "text/backchannel.h"
 
@@ -17,8 +17,8 @@ namespace predgen {
 class TalkSchedule {
  public:
   /// From now on until then; borrows all.
-  TalkSchedule(uint64_t seed, double seconds, EventClock& clock, UserTurns& turns)
-      : random_(seed, "talk"), end_(seconds), clock_(clock), turns_(turns) {
+  TalkSchedule(uint64_t seed, double seconds, EventClock& clock, Conversation& user)
+      : random_(seed, "talk"), end_(seconds), clock_(clock), user_(user) {
     clock_.after(random_.uniform(), [this] { begin_utterance(); });
   }
 
@@ -37,7 +37,7 @@ class TalkSchedule {
     if (clock_.now() >= Seconds(end_)) {
       return clock_.after(20 * random_.uniform(), [this] {
         has_ended_ = true;
-        turns_.end();
+        user_.end();
       });
     }
     const uint64_t kind = random_.below(8);
@@ -56,14 +56,14 @@ class TalkSchedule {
   void voice(double after, bool is_active) {
     clock_.after(after, [this, is_active] {
       last_event_ = clock_.now();
-      turns_.on_voice(is_active, clock_.now());
+      user_.on_voice(is_active, clock_.now());
     });
   }
   void words(double after, const std::string& text) {
     clock_.after(after, [this, text] {
       last_event_ = clock_.now();
       before_words(text);
-      turns_.on_words(text);
+      user_.on_words(text);
       after_words(text);
     });
   }
@@ -72,13 +72,13 @@ class TalkSchedule {
     if (loses_turns && random_.below(4) == 0) return;
     clock_.after(after, [this, text] {
       last_event_ = clock_.now();
-      turns_.on_turn({.text = text});
+      user_.on_turn({.text = text});
     });
   }
   void die(double after) {
     clock_.after(after, [this] {
       last_event_ = clock_.now();
-      turns_.on_lost({SoundError::Kind::kLost, "the recogniser has died"});
+      user_.on_lost({SoundError::Kind::kLost, "the recogniser has died"});
     });
   }
 
@@ -137,7 +137,7 @@ class TalkSchedule {
   Random random_;
   const double end_;
   EventClock& clock_;
-  UserTurns& turns_;
+  Conversation& user_;
   uint64_t num_words_ = 0;
   Seconds last_event_{0};
   bool has_ended_ = false;

@@ -8,11 +8,10 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
-#include "core/stop.h"
 #include "runtime/speech/virtual_speaker.h"
-#include "runtime/speech/wait_until_heard.h"
 #include "tests/fakes/stage.h"
 #include "tests/fakes/talk_schedule.h"
 
@@ -50,7 +49,7 @@ class WatchedSpeaker : public VirtualSpeaker {
 /// runs in one thread: what a recogniser tells comes between passes, writes and waits of the
 /// session, as it does from other threads. Every other session is as the preset "default" makes it,
 /// with n-grams; the rest guess nothing.
-struct WatchedTalk : TranscriptSource {
+struct WatchedTalk : TranscriptSource, ConversationListener {
   WatchedTalk(uint64_t seed, double seconds, Fault planted)
       : fault(planted),
         random(seed, "room"),
@@ -64,8 +63,8 @@ struct WatchedTalk : TranscriptSource {
         session(Stage::session_config({.preset = seed % 2 == 0 ? "default" : "",
                                        .context_length = planted == Fault::kGrows ? 4000 : 700}),
                 engine, tokenizer, std::move(owned_speaker), clock),
-        turns({}, &sink, clock, {}),
-        schedule(seed, seconds, clock, turns) {
+        user({.answers = &sink}, *this, clock, {}),
+        schedule(seed, seconds, clock, user) {
     engine.observe_passes([this](const PassSize&) {
       clock.advance(Seconds(kPass));
       clock.run_due();
@@ -73,7 +72,7 @@ struct WatchedTalk : TranscriptSource {
     sink.on_heard = [this](int64_t sample) { hear_sample(sample); };
     speaker.on_say = [this](const std::string& sentence) { say(sentence); };
     schedule.after_words = [this](const std::string& words) {
-      if (turns.is_answering() && !is_backchannel(words))
+      if (user.is_answering() && !is_backchannel(words))
         check(sink.gain() == 0, "words do not stop the answer");
     };
     schedule.loses_turns = fault == Fault::kLosesTurns;
@@ -103,15 +102,15 @@ struct WatchedTalk : TranscriptSource {
     if (!is_right) faults.insert(what);
   }
   void tick() {
-    if (fault != Fault::kNeverLooks) turns.tick();
-    const bool is_undisturbed = turns.is_answering() &&
-                                turns.state() != TurnTaking::State::kInterrupted &&
+    if (fault != Fault::kNeverLooks) user.tick();
+    const bool is_undisturbed = user.is_answering() &&
+                                user.state() != TurnTaking::State::kInterrupted &&
                                 clock.now() - schedule.last_event() > Seconds(0.7);
     if (is_undisturbed) check(sink.gain() == 1, "the answer stays soft");
     sink.num_played();  // plays what is due
-    const bool is_interrupted = turns.state() == TurnTaking::State::kInterrupted;
+    const bool is_interrupted = user.state() == TurnTaking::State::kInterrupted;
     num_resumed +=
-        std::exchange(was_interrupted, is_interrupted) && !is_interrupted && turns.is_answering();
+        std::exchange(was_interrupted, is_interrupted) && !is_interrupted && user.is_answering();
     if (!schedule.has_ended()) clock.after(0.02, [this] { tick(); });
   }
 
@@ -119,15 +118,15 @@ struct WatchedTalk : TranscriptSource {
 
   std::optional<Transcript> latest(Seconds now) override {
     clock.run_due();
-    return turns.latest(now);
+    return user.latest(now);
   }
   std::optional<Transcript> wait_newer(int64_t revision, Clock&) override {
     while (!schedule.has_ended()) {
-      const auto newest = turns.latest(clock.now());
+      const auto newest = user.latest(clock.now());
       if (newest && newest->revision > revision) break;
       clock.step();
     }
-    std::optional<Transcript> heard = turns.wait_newer(revision, clock);
+    std::optional<Transcript> heard = user.wait_newer(revision, clock);
     if (!heard || !heard->is_final) return heard;
     is_final = true;
     asked = heard->text;
@@ -170,40 +169,35 @@ struct WatchedTalk : TranscriptSource {
     return tokenizer.decode(TokenSpan(prompt).subspan(begin));
   }
 
-  TurnObserver observer() {
-    TurnObserver observer;
-    observer.on_draft = [this](const std::string&, size_t) { turns.note_draft(); };
-    observer.on_text = [this](const std::string& text) {
+  void on_event(const ConversationEvent& event) override {
+    if (const auto* more = std::get_if<Said>(&event)) {
       check(is_final, "a text is shown before the turn is over");
-      shown += text;
-    };
-    return observer;
+      shown += more->text;
+    } else if (const auto* answered = std::get_if<Answered>(&event)) {
+      answer = answered->result;
+    } else if (const auto* broken = std::get_if<BrokenOff>(&event)) {
+      is_left = true;
+      leave(broken->kept);
+    }
   }
 
   bool run_turn() {
-    const std::stop_token leaves = turns.begin_turn();
     before = session.history();
     said = {};
     ends.clear();
     shown.clear();
     num_heard = 0;
-    is_final = false;
+    is_final = is_left = false;
     may_fail = voice.is_dead || sink.is_broken;
     first_sample = voice.num_samples;
-    const bool stood_still = sink.stands_still() || sink.num_queued() > 0;
-    try {
-      const std::optional<TurnResult> result = session.run_turn(*this, observer(), leaves);
-      if (!result) return false;
-      if (result->metrics.audio_latency) wait_until_heard(speaker, clock, leaves);
-      finish(*result, stood_still || sink.stands_still() || sink.num_queued() > 0);
-    } catch (const Interrupted&) {
-      leave(stood_still);
-    }
+    stood_still = sink.stands_still() || sink.num_queued() > 0;
+    if (!user.take_turn(session, *this)) return false;
+    if (!is_left) finish(*answer, stood_still || sink.stands_still() || sink.num_queued() > 0);
     check_sizes();
     ++num_turns;
     return true;
   }
-  void finish(const TurnResult& result, bool stood_still) {
+  void finish(const TurnResult& result, bool is_still) {
     if (result.error) {
       ++num_failed;
       return check(session.history().size() <= before.size(), "a turn that failed is remembered");
@@ -216,13 +210,11 @@ struct WatchedTalk : TranscriptSource {
     check(history.size() >= 2 && history[history.size() - 2].content == asked &&
               history.back().content == shown,
           "the history has another answer");
-    if (!stood_still) check(num_heard == voice.num_samples - first_sample, "not all was heard");
+    if (!is_still) check(num_heard == voice.num_samples - first_sample, "not all was heard");
   }
-  void leave(bool stood_still) {
+  void leave(std::string kept) {
     ++num_left;
-    std::optional<Seconds> told;
-    if (fault == Fault::kMiscounts) told = Seconds(0.2);
-    const std::string kept = session.interrupt(told);
+    if (fault == Fault::kMiscounts) kept = session.interrupt(Seconds(0.2));
     check(sink.num_queued() == 0, "sound goes on");
     if (!stood_still && !sink.stands_still()) {
       const std::string expected = heard();
@@ -241,7 +233,6 @@ struct WatchedTalk : TranscriptSource {
     }
     check(history.size() <= before.size(), "what was not heard is remembered");
     if (!schedule.has_ended()) owed = asked;
-    turns.say_again();
   }
   std::vector<Message> with(const std::string& text) const {
     std::vector<Message> messages = before;
@@ -249,7 +240,7 @@ struct WatchedTalk : TranscriptSource {
     return messages;
   }
   void check_sizes() {
-    check(turns.size() <= 12, "transcripts pile up");
+    check(user.size() <= 12, "transcripts pile up");
     check(clock.num_events() <= 64, "events pile up");
     check(session.history().size() <= 80, "the history grows");
     check(engine.pool().num_allocated() <= 4096, "positions pile up");
@@ -259,8 +250,7 @@ struct WatchedTalk : TranscriptSource {
   std::set<std::string> run() {
     try {
       while (run_turn() && num_turns < 100'000) continue;
-      turns.begin_turn();
-      check(sink.gain() == 1 && turns.size() <= 1, "something is left at the end");
+      check(sink.gain() == 1 && user.size() <= 1, "something is left at the end");
       check(owed.empty(), "a question is never answered");
       size_t place = 0;
       for (const std::string& turn : schedule.turns_said) {
@@ -285,7 +275,7 @@ struct WatchedTalk : TranscriptSource {
   std::unique_ptr<WatchedSpeaker> owned_speaker;
   WatchedSpeaker& speaker;
   Session session;
-  UserTurns turns;
+  Conversation user;
   TalkSchedule schedule;
 
   std::set<std::string> faults;
@@ -294,7 +284,8 @@ struct WatchedTalk : TranscriptSource {
   SpokenAnswer said;
   std::vector<int64_t> ends;  // the number of the first sample of each sentence
   int64_t first_sample = 0, last_sample = -1, num_heard = 0;
-  bool is_final = false;
+  bool is_final = false, is_left = false, stood_still = false;
+  std::optional<TurnResult> answer;  // the last one
   bool may_fail = false;  // this turn: it is forgotten then, even if some of it was heard
   bool was_interrupted = false;
   int64_t num_turns = 0, num_resumed = 0, num_left = 0, num_cut = 0, num_failed = 0;

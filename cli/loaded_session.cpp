@@ -1,4 +1,4 @@
-#include "cli/conversation.h"
+#include "cli/loaded_session.h"
 
 #include <filesystem>
 #include <utility>
@@ -49,10 +49,10 @@ std::unique_ptr<AudioSink> make_sink(const ConversationOptions& options, int rat
 
 }  // namespace
 
-Conversation::Conversation(const ConversationOptions& options,
-                           std::unique_ptr<const Checkpoint> checkpoint, SystemClock& clock,
-                           const std::stop_token& stop, PlayedSound* played, bool tells_ends,
-                           const LoadOptions::Progress& on_loading)
+LoadedSession::LoadedSession(const ConversationOptions& options,
+                             std::unique_ptr<const Checkpoint> checkpoint, SystemClock& clock,
+                             const std::stop_token& stop, PlayedSound* played, bool tells_ends,
+                             const LoadOptions::Progress& on_loading)
     : checkpoint_(std::move(checkpoint)),
       tokenizer_(load_tokenizer(checkpoint_->read_tokenizer(options.chat_template))) {
   std::unique_ptr<const Checkpoint> draft_checkpoint;
@@ -94,12 +94,11 @@ Conversation::Conversation(const ConversationOptions& options,
                     .sink = sink_.get(),
                     .ahead = voice_ ? voice_->ahead_buffer() : AheadBuffer{}},
                    stop);
-  speaker_ = speaker.get();
   session_.emplace(config, *engine_, *tokenizer_, std::move(speaker), clock);
   session_->set_history({});
 }
 
-void Conversation::drain() {
+void LoadedSession::drain() {
   if (!sink_) return;
   try {
     sink_->drain();

@@ -1,4 +1,4 @@
-#include "hear/spoken_turns.h"
+#include "runtime/converse/sound_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@
 #include "tests/fakes/manual_clock.h"
 #include "tests/fakes/playing_sink.h"
 #include "tests/fakes/recogniser_desk.h"
+#include "tests/fakes/told_conversation.h"
 
 namespace predgen {
 namespace {
@@ -59,19 +60,21 @@ class GivenAudio : public AudioSource {
   bool waits_ = false, fails_ = false;
 };
 
-/// Speaks to a SpokenTurns, whose thread is gone before the sound that it reads.
+/// Speaks to a conversation, whose reader is gone before the sound that it reads.
 struct Talk {
   explicit Talk(WhileSpeaking while_speaking = WhileSpeaking::kNotHeard, bool tells_pauses = false,
                 bool by_words = false)
-      : turns(desk.make, audio,
-              {.end = {.is_detected = true,
+      : turns({.make_recogniser = desk.make,
+               .sample_rate = kRecogniserRate,
+               .end = {.is_detected = true,
                        .silence_ms = 500,
                        .waits = by_words ? std::optional(EndWaits()) : std::nullopt,
                        .by_words = by_words},
                .while_speaking = while_speaking,
                .tells_pauses = tells_pauses,
                .answers = &sink},
-              clock, stop.get_token()) {}
+              told, clock, stop.get_token()),
+        reader(audio, turns, clock, stop.get_token()) {}
   ~Talk() {
     if (!is_over) audio.end();
   }
@@ -105,12 +108,14 @@ struct Talk {
   ManualClock clock;
   PlayingSink sink{clock, kRecogniserRate};
   std::stop_source stop;
-  SpokenTurns turns;
+  ToldConversation told;
+  Conversation turns;
   int64_t revision = 0;
   bool is_over = false;
+  SoundReader reader;
 };
 
-TEST(SpokenTurns, WordsAreTranscriptsAndAPauseMakesTheLastOneFinal) {
+TEST(SoundReader, WordsAreTranscriptsAndAPauseMakesTheLastOneFinal) {
   Talk talk;
   talk.clock.set(11.0);
   talk.audio.give(1000, 0.5f);  // began at 10
@@ -131,7 +136,7 @@ TEST(SpokenTurns, WordsAreTranscriptsAndAPauseMakesTheLastOneFinal) {
   EXPECT_NEAR(times.turn_ended.count(), 11.5, 1e-6);
 }
 
-TEST(SpokenTurns, APauseIsATranscriptOfItsOwnForWhoeverAsks) {
+TEST(SoundReader, APauseIsATranscriptOfItsOwnForWhoeverAsks) {
   for (const bool tells_pauses : {false, true}) {
     Talk talk(WhileSpeaking::kNotHeard, tells_pauses);
     talk.audio.give(1000, 0.5f);
@@ -146,7 +151,7 @@ TEST(SpokenTurns, APauseIsATranscriptOfItsOwnForWhoeverAsks) {
   }
 }
 
-TEST(SpokenTurns, TheVoiceMakesAnAnswerSofterAndWordsThatStayEndIt) {
+TEST(SoundReader, TheVoiceMakesAnAnswerSofterAndWordsThatStayEndIt) {
   Talk talk(WhileSpeaking::kInterrupts);
   const std::stop_token first = talk.turns.begin_turn();
   talk.say("tell me a story");
@@ -168,7 +173,7 @@ TEST(SpokenTurns, TheVoiceMakesAnAnswerSofterAndWordsThatStayEndIt) {
   EXPECT_EQ(talk.next().text, "okay, stop");
 }
 
-TEST(SpokenTurns, WithoutHeadphonesNothingIsHeardWhileAnAnswerIsSaid) {
+TEST(SoundReader, WithoutHeadphonesNothingIsHeardWhileAnAnswerIsSaid) {
   Talk talk;
   const std::stop_token first = talk.turns.begin_turn();
   talk.say("tell me a story");
@@ -185,7 +190,7 @@ TEST(SpokenTurns, WithoutHeadphonesNothingIsHeardWhileAnAnswerIsSaid) {
   EXPECT_FALSE(first.stop_requested());
 }
 
-TEST(SpokenTurns, TheEndOfTheSoundEndsTheTurnUnderWay) {
+TEST(SoundReader, TheEndOfTheSoundEndsTheTurnUnderWay) {
   Talk talk;
   talk.audio.give(1000, 0.5f);
   talk.hear_voice("what is it", true, 16000);
@@ -197,7 +202,7 @@ TEST(SpokenTurns, TheEndOfTheSoundEndsTheTurnUnderWay) {
   EXPECT_EQ(talk.next().text, "the end");
 }
 
-TEST(SpokenTurns, SilenceAloneHasNoTurns) {
+TEST(SoundReader, SilenceAloneHasNoTurns) {
   Talk talk;
   talk.audio.give(1000, 0.0f);
   talk.audio.end();
@@ -205,7 +210,7 @@ TEST(SpokenTurns, SilenceAloneHasNoTurns) {
   EXPECT_EQ(talk.next().text, "the end");
 }
 
-TEST(SpokenTurns, AMicrophoneThatIsUnpluggedIsSaidBehindWhatWasHeard) {
+TEST(SoundReader, AMicrophoneThatIsUnpluggedIsSaidBehindWhatWasHeard) {
   Talk talk;
   talk.say("what is it");
   talk.audio.fail();
@@ -214,7 +219,7 @@ TEST(SpokenTurns, AMicrophoneThatIsUnpluggedIsSaidBehindWhatWasHeard) {
   EXPECT_THROW(talk.next(), UserError);
 }
 
-TEST(SpokenTurns, WhatWasSaidBeforeAMicrophoneIsUnpluggedIsATurn) {
+TEST(SoundReader, WhatWasSaidBeforeAMicrophoneIsUnpluggedIsATurn) {
   Talk talk;
   talk.audio.give(1000, 0.5f);
   talk.hear_voice("what is it", true, 16000);
@@ -226,7 +231,7 @@ TEST(SpokenTurns, WhatWasSaidBeforeAMicrophoneIsUnpluggedIsATurn) {
   EXPECT_THROW(talk.next(), UserError);
 }
 
-TEST(SpokenTurns, ARecogniserThatIsLateIsWaitedForAtTheEnd) {
+TEST(SoundReader, ARecogniserThatIsLateIsWaitedForAtTheEnd) {
   Talk talk;
   talk.audio.give(1000, 0.5f);
   talk.hear_voice("what", true, 16000);
@@ -242,7 +247,7 @@ TEST(SpokenTurns, ARecogniserThatIsLateIsWaitedForAtTheEnd) {
   EXPECT_EQ(last.text, "what is it");
 }
 
-TEST(SpokenTurns, WordsThatAreSaidAgainStandInFrontOfThoseThatAnEndIsExpectedOf) {
+TEST(SoundReader, WordsThatAreSaidAgainStandInFrontOfThoseThatAnEndIsExpectedOf) {
   Talk talk(WhileSpeaking::kInterrupts, false, /*by_words=*/true);
   talk.audio.give(1000, 0.5f);
   talk.hear_voice("what is the capital", false, 16000);
@@ -250,7 +255,7 @@ TEST(SpokenTurns, WordsThatAreSaidAgainStandInFrontOfThoseThatAnEndIsExpectedOf)
   talk.audio.give(500, 0.0f);
   ++talk.desk.utterance;
   while (!talk.next().is_final) continue;
-  talk.turns.say_again();
+  talk.turns.ask_again();
   talk.audio.give(1000, 0.5f);
   talk.hear_voice("of France", false, 24000);  // in it is the pause before, too
   Transcript heard = talk.next();
@@ -262,7 +267,7 @@ TEST(SpokenTurns, WordsThatAreSaidAgainStandInFrontOfThoseThatAnEndIsExpectedOf)
   EXPECT_EQ(heard.text, "what is the capital of France");
 }
 
-TEST(SpokenTurns, AStopEndsEveryWait) {
+TEST(SoundReader, AStopEndsEveryWait) {
   Talk talk;
   const std::stop_token turn = talk.turns.begin_turn();
   talk.stop.request_stop();

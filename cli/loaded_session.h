@@ -18,7 +18,6 @@
 #include "runtime/converse/session.h"
 #include "runtime/converse/session_options.h"
 #include "runtime/engine/engine.h"
-#include "runtime/speech/speaker.h"
 #include "text/tokenizer.h"
 #include "voice/voice.h"
 
@@ -49,21 +48,20 @@ struct ConversationOptions {
 
 /// A model and a voice that are loaded, and the session between them. Used by one thread, in
 /// LibTorch's inference mode.
-class Conversation {
+class LoadedSession {
  public:
   /// `checkpoint`: of options.model. The clock outlives this. UserError for whatever cannot be.
   /// After a stop all waits throw Interrupted. `played`: begins if a loudspeaker plays the answers,
   /// and outlives this; null: nobody asks. `tells_ends`: TurnObserver::on_end_by_words is asked
   /// for. `on_loading`: of the model, but not of a draft model.
-  Conversation(const ConversationOptions& options, std::unique_ptr<const Checkpoint> checkpoint,
-               SystemClock& clock, const std::stop_token& stop, PlayedSound* played = nullptr,
-               bool tells_ends = false, const LoadOptions::Progress& on_loading = {});
+  LoadedSession(const ConversationOptions& options, std::unique_ptr<const Checkpoint> checkpoint,
+                SystemClock& clock, const std::stop_token& stop, PlayedSound* played = nullptr,
+                bool tells_ends = false, const LoadOptions::Progress& on_loading = {});
 
   Session& session() { return *session_; }
   const Checkpoint& checkpoint() const { return *checkpoint_; }
   Engine& engine() { return *engine_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
-  const Speaker& speaker() const { return *speaker_; }
   /// Null: there is no voice.
   AudioSink* sink() { return sink_.get(); }
   /// Returns when all sound was played; sound that fails is worth a message only.
@@ -77,7 +75,6 @@ class Conversation {
   std::unique_ptr<const Voice> voice_;
   std::unique_ptr<SpeechSynthesizer> synthesizer_;
   std::unique_ptr<AudioSink> sink_;
-  const Speaker* speaker_ = nullptr;  // the session's
   std::optional<Session> session_;
 };
 

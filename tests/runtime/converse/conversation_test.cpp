@@ -1,4 +1,4 @@
-#include "hear/user_turns.h"
+#include "runtime/converse/conversation.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 
 #include "tests/fakes/manual_clock.h"
 #include "tests/fakes/playing_sink.h"
+#include "tests/fakes/told_conversation.h"
 
 namespace predgen {
 namespace {
@@ -14,7 +15,7 @@ constexpr int kSinkRate = 1000;
 
 /// One user, and the sound of the answers.
 struct Desk {
-  Desk() : turns({}, &sink, clock, stop.get_token()) {}
+  Desk() : turns({.answers = &sink}, told, clock, stop.get_token()) {}
 
   void at(double seconds) {
     clock.set(seconds);
@@ -41,18 +42,19 @@ struct Desk {
     turns.on_words(words);
     at(0.5);
     EXPECT_TRUE(leaves.stop_requested());
-    turns.say_again();
+    turns.ask_again();
     turns.begin_turn();
   }
 
   ManualClock clock;
   PlayingSink sink{clock, kSinkRate};
   std::stop_source stop;
-  UserTurns turns;
+  ToldConversation told;
+  Conversation turns;
   int64_t revision = 0;
 };
 
-TEST(UserTurns, AFalseAlarmLosesNoSampleOfTheAnswer) {
+TEST(Conversation, AFalseAlarmLosesNoSampleOfTheAnswer) {
   Desk desk;
   const std::stop_token leaves = desk.answer("tell me a story");
   desk.at(1);
@@ -71,7 +73,7 @@ TEST(UserTurns, AFalseAlarmLosesNoSampleOfTheAnswer) {
   EXPECT_FALSE(leaves.stop_requested());
 }
 
-TEST(UserTurns, WhatIsNoTurnLeavesNoTranscript) {
+TEST(Conversation, WhatIsNoTurnLeavesNoTranscript) {
   Desk desk;
   desk.answer("tell me a story");
   desk.turns.on_words("yeah");
@@ -83,7 +85,7 @@ TEST(UserTurns, WhatIsNoTurnLeavesNoTranscript) {
   EXPECT_EQ(desk.next().text, "the end");
 }
 
-TEST(UserTurns, WhatWasNotAnsweredIsSaidAgainInFrontOfWhatFollows) {
+TEST(Conversation, WhatWasNotAnsweredIsSaidAgainInFrontOfWhatFollows) {
   Desk desk;
   desk.leave_unheard("what is the capital", "of");
   EXPECT_EQ(desk.next().text, "what is the capital of");
@@ -95,7 +97,7 @@ TEST(UserTurns, WhatWasNotAnsweredIsSaidAgainInFrontOfWhatFollows) {
   EXPECT_EQ(desk.turns.latest(Seconds(9)).value().text, "and Spain");
 }
 
-TEST(UserTurns, WhatWasNotAnsweredIsSaidAgainByItselfWhereNothingFollows) {
+TEST(Conversation, WhatWasNotAnsweredIsSaidAgainByItselfWhereNothingFollows) {
   Desk desk;
   desk.leave_unheard("what is it", "you");
   desk.at(0.6);
@@ -106,7 +108,7 @@ TEST(UserTurns, WhatWasNotAnsweredIsSaidAgainByItselfWhereNothingFollows) {
   EXPECT_EQ(again.text, "what is it");
 }
 
-TEST(UserTurns, WhatWasNotAnsweredIsNotSaidAgainTwiceBecauseMoreIsLost) {
+TEST(Conversation, WhatWasNotAnsweredIsNotSaidAgainTwiceBecauseMoreIsLost) {
   Desk desk;
   desk.leave_unheard("what is the capital", "of");
   desk.end("of France");
@@ -115,7 +117,7 @@ TEST(UserTurns, WhatWasNotAnsweredIsNotSaidAgainTwiceBecauseMoreIsLost) {
   EXPECT_EQ(desk.turns.size(), 0u);
 }
 
-TEST(UserTurns, WhatWasHeardOfATurnAtTheEndIsOne) {
+TEST(Conversation, WhatWasHeardOfATurnAtTheEndIsOne) {
   Desk desk;
   desk.turns.on_words("what is it");
   desk.turns.end();

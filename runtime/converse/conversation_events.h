@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "core/clock.h"
+#include "hear/transcripts/transcript_source.h"
+#include "runtime/converse/turn.h"
+
+// What happens in a conversation. What an event refers to is valid until the call returns.
+namespace predgen {
+
+/// When a turn was spoken, on the clock.
+struct SpokenTimes {
+  Seconds voice_ended{0};  // the last sample of the voice
+  Seconds words_known{0};  // the last change of what was heard; not before voice_ended
+  Seconds turn_ended{0};   // the time of the final transcript
+};
+
+/// Everything heard of the turn so far; if final, it is answered now.
+struct Heard {
+  const Transcript& transcript;
+};
+/// A draft of the answer, which is not committed: only a local pane may show it. Its first
+/// `accepted_bytes` come from the pass that verified the draft before.
+struct Drafted {
+  const std::string& draft;
+  size_t accepted_bytes;
+};
+/// The draft's first sentence is complete, and its sound is being synthesised.
+struct SentenceDrafted {
+  const std::string& sentence;
+};
+/// More of the answer, committed.
+struct Said {
+  const std::string& text;
+};
+/// The context has no room for the oldest rounds.
+struct RoundsDropped {
+  int64_t num_rounds;
+};
+/// The answer is complete, or has failed; its sound may still be playing.
+struct Answered {
+  const TurnResult& result;
+  SpokenTimes times;
+};
+/// The rest of the answer's sound is not played.
+struct SoundStuck {};
+/// The user has ended the answer. `kept`: what was heard of it, which the history keeps; empty:
+/// nothing, so its question is asked again.
+struct BrokenOff {
+  std::string kept;
+};
+/// Something that the user said is lost; not told again for the same reason.
+struct SpeechLost {
+  std::string why;
+};
+
+using ConversationEvent = std::variant<Heard, Drafted, SentenceDrafted, Said, RoundsDropped,
+                                       Answered, SoundStuck, BrokenOff, SpeechLost>;
+
+/// Receives the events: those of a turn in the thread that answers, SpeechLost in any, with the
+/// conversation's lock. It must not call the conversation.
+class ConversationListener {
+ public:
+  virtual ~ConversationListener() = default;
+
+  virtual void on_event(const ConversationEvent& event) = 0;
+};
+
+}  // namespace predgen

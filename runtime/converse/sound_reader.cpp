@@ -1,0 +1,73 @@
+#include "runtime/converse/sound_reader.h"
+
+#include <exception>
+#include <span>
+#include <utility>
+
+#include "core/error.h"
+#include "core/stop.h"
+
+namespace predgen {
+namespace {
+
+constexpr Seconds kBlock{0.02};
+/// Silence after the sound, beyond the longest wait: a recogniser needs time for its last words.
+constexpr Seconds kGrace{2.0}, kLate{15.0};
+
+}  // namespace
+
+SoundReader::SoundReader(AudioSource& audio, Conversation& conversation, Clock& clock,
+                         const std::stop_token& stop)
+    : audio_(audio),
+      conversation_(conversation),
+      clock_(clock),
+      stop_(stop),
+      thread_([this](const std::stop_token& destroyed) {
+        std::exception_ptr failure;
+        try {
+          try {
+            read(destroyed);
+          } catch (const UserError&) {  // a microphone that is gone
+            failure = std::current_exception();
+          }
+          end_sound(destroyed);
+        } catch (...) {
+          failure = std::current_exception();
+        }
+        conversation_.end(std::move(failure));
+      }) {}
+
+void SoundReader::read(const std::stop_token& destroyed) {
+  while (true) {
+    const std::span<const float> block = audio_.read();
+    throw_if_stopped(destroyed);
+    if (block.empty()) return;
+    conversation_.add_sound(block);
+  }
+}
+
+void SoundReader::end_sound(const std::stop_token& destroyed) {
+  const int sample_rate = audio_.sample_rate();
+  const auto block = static_cast<size_t>(kBlock.count() * sample_rate);
+  AudioPace pace(sample_rate, clock_);
+  const EndOfTurn& end = conversation_.end_of_turn();
+  const int64_t wait_ms = end.waits ? end.waits->longest_ms : end.silence_ms;
+  const Seconds longest = Seconds(static_cast<double>(wait_ms) / 1000) + kGrace;
+  bool was_committed = false;
+  for (Seconds added{0}; added < longest + kLate; added += kBlock) {
+    pace.wait_for(block);
+    throw_if_stopped(destroyed);
+    throw_if_stopped(stop_);
+    if (added < longest) {
+      conversation_.add_silence(block);
+    } else if (!conversation_.is_speaking()) {
+      return;
+    } else if (!std::exchange(was_committed, true)) {
+      conversation_.commit_sound();
+    }
+    conversation_.tick();
+    if (conversation_.is_over()) return;
+  }
+}
+
+}  // namespace predgen
