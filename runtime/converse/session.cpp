@@ -60,6 +60,13 @@ Session::Session(const SessionConfig& config, Engine& engine, const Tokenizer& t
   history_.set_variables(tokenizer.thinking_switch(config.thinks));
 }
 
+Session::~Session() { set_speaker(nullptr); }
+
+void Session::set_speaker(std::unique_ptr<Speaker> speaker) {
+  const Baton::Rest rest(config_.rests);  // the old one's voice may be in the middle of a step
+  speaker_ = std::move(speaker);
+}
+
 void Session::check_verifier(const VerifierConfig& verifier,
                              const std::optional<SamplingConfig>& sampling) {
   if (sampling && verifier.name != "greedy") {
@@ -81,7 +88,7 @@ void Session::set_generator(const GeneratorConfig& generator) {
   generator_ = make_generator(generator, engine_);
   config_.generator = generator;
   speculator_.use(*verifier_, *generator_);
-  generator_->prefill(history_.tokens(room()));
+  generator_->prefill(history_tokens());
 }
 
 void Session::set_max_new_tokens(int64_t count) {
@@ -112,7 +119,7 @@ void Session::set_history(const std::vector<Message>& history, const std::stop_t
   history_.replace(history);
   last_answer_.reset();
   speculator_.reset_answer();
-  const TokenIds tokens = history_.tokens(room());
+  const TokenIds tokens = history_tokens();
   if (tokens.empty()) return;
   speculator_.prefill(tokens, {.should_stop = [&stop] { return stop.stop_requested(); }});
   if (!stop.stop_requested()) generator_->prefill(tokens);
@@ -124,7 +131,13 @@ History::Room Session::room() const {
   return {context_length, std::min(config_.turn.max_new_tokens, context_length / 8)};
 }
 
+TokenIds Session::history_tokens() const {
+  const Baton::Rest rest(config_.rests);
+  return history_.tokens(room());
+}
+
 History::Prompt Session::prompt(const std::string& user_text) const {
+  const Baton::Rest rest(config_.rests);
   try {
     return history_.prompt(user_text, room());
   } catch (const UserError& error) {
@@ -146,7 +159,7 @@ std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const Turn
   try {
     return run(turn);
   } catch (const Interrupted&) {
-    speaker_->cancel_turn();
+    voice().cancel_turn();
     turn.result.calls.clear();   // which were not reported
     turn.result.answer.clear();  // it may have tokens of text that was not said
     keep_heard({});              // of the previous answer, which may still have been playing
@@ -179,7 +192,7 @@ std::optional<TurnResult> Session::run(Turn& turn) {
   for (int64_t revision = 0;;) {
     const std::optional<Transcript> heard = turn.source.wait_newer(revision, clock_);
     if (!heard) {
-      if (revision > 0) speaker_->finish_turn(turn.stop);
+      if (revision > 0) voice().finish_turn(turn.stop);
       return std::nullopt;
     }
     revision = heard->revision;
@@ -212,7 +225,7 @@ std::optional<TurnResult> Session::run(Turn& turn) {
   if (result.error) {
     note(turn, clock_.now(), TurnEvent::Kind::kFailed, result.error->text);
     // What it has said so far must not be heard before the next answer.
-    if (result.metrics.first_words) speaker_->cancel_turn();
+    if (result.metrics.first_words) voice().cancel_turn();
     speculator_.roll_back(tokens_before);
   } else {
     remember(result);

@@ -11,6 +11,7 @@
 #include "runtime/converse/turn.h"
 #include "runtime/converse/turn_pace.h"
 #include "runtime/converse/words_end.h"
+#include "runtime/engine/baton.h"
 #include "runtime/engine/engine.h"
 #include "runtime/generate/make_generator.h"
 #include "runtime/generate/token_constraint.h"
@@ -34,6 +35,9 @@ struct SessionConfig {
   std::shared_ptr<const EndReadout> end_readout{};  // for TurnObserver::on_end_by_words; null: none
   PauseHistory pauses{};       // of the turns before the first, for TurnConfig::waits_for_pauses
   int64_t max_context = 8192;  // tokens of prompt and answer; the model may have fewer positions
+  /// The engine's, given up while the session renders a conversation or waits for sound; null: it
+  /// is kept. Borrowed.
+  Baton* rests = nullptr;
 
   /// Whether the cost of the model's passes (measure_prices()) changes anything.
   bool wants_prices(const LanguageModel& model) const {
@@ -55,6 +59,7 @@ class Session {
   /// UserError for a verifier, generator or limit that does not exist.
   Session(const SessionConfig& config, Engine& engine, const Tokenizer& tokenizer,
           std::unique_ptr<Speaker> speaker, Clock& clock);
+  ~Session();
 
   /// Replaces the history (alternating user and assistant messages) and prefills its cache, a draft
   /// model's too, together with the system prompt; the time and passes of this prefill are not part
@@ -65,7 +70,7 @@ class Session {
   std::vector<Message> history() const { return history_.rounds(); }
 
   const SessionConfig& config() const { return config_; }
-  const Speaker& speaker() const { return *speaker_; }
+  const Speaker& speaker() const { return *(is_silent_ ? &silence_ : speaker_.get()); }
   /// Pauses in the last turns.
   const PauseHistory& pauses() const { return config_.pauses; }
   /// Takes effect with the next turn. UserError as the constructor; then nothing has changed.
@@ -80,6 +85,11 @@ class Session {
   void set_sampling(const std::optional<SamplingConfig>& sampling);
   /// Its text; empty: none. The next prompt drops the old one from the cache.
   void set_system_prompt(const std::string& text);
+
+  /// From the next turn on. The last answer's words all count as heard from here on.
+  void set_speaker(std::unique_ptr<Speaker> speaker);
+  /// Whether the speaker says nothing, from the next turn on.
+  void set_silent(bool is_silent) { is_silent_ = is_silent; }
 
   /// From the next prompt on. UserError if the model's template has no tools.
   void set_tools(const ToolSet& tools);
@@ -108,6 +118,7 @@ class Session {
   struct Turn;
   std::optional<TurnResult> run(Turn& turn);
   History::Room room() const;
+  TokenIds history_tokens() const;
   History::Prompt prompt(const std::string& user_text) const;
   int64_t num_draft_model_passes() const;
   /// UserError if the verifier does not support such sampling.
@@ -138,8 +149,9 @@ class Session {
   /// Verifies the draft against the final transcript, speaks and shows the whole answer.
   void answer(const Transcript& heard, Turn& turn);
   void finish_speech(const Transcript& heard, Turn& turn);
+  Speaker& voice() { return *(is_silent_ ? &silence_ : speaker_.get()); }
   /// The voice, if it gets drafts; else null.
-  Speaker* ahead() const { return config_.turn.sound_ahead ? speaker_.get() : nullptr; }
+  Speaker* ahead() { return config_.turn.sound_ahead ? &voice() : nullptr; }
   /// `tokens` of an answer that Turn::pace follows.
   void note_tokens(Turn& turn, TokenSpan tokens) const;
   /// Adds this turn to the pauses. `sound`: time taken by the first sentence's sound.
@@ -154,6 +166,8 @@ class Session {
   Engine& engine_;
   const Tokenizer& tokenizer_;
   std::unique_ptr<Speaker> speaker_;
+  SilentSpeaker silence_;
+  bool is_silent_ = false;
   Clock& clock_;
   History history_;
   uint64_t next_turn_;

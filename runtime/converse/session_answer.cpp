@@ -62,7 +62,7 @@ void Session::answer(const Transcript& heard, Turn& turn) {
   const auto say = [&](const std::string& text) {
     if (!metrics.first_words) metrics.first_words = (clock_.now() - heard.time).count();
     last_answer_.reset();
-    speak([&] { speaker_->say(text); });
+    speak([&] { voice().say(text); });
   };
   const auto take = [&](const AnswerReader::Progress& progress) {
     result.thought += progress.thought;
@@ -109,7 +109,7 @@ void Session::answer(const Transcript& heard, Turn& turn) {
     }
     return true;
   };
-  SynthesisPause pause(*speaker_);  // until the first pass, the verification, is done
+  SynthesisPause pause(voice());  // until the first pass, the verification, is done
   turn.pace.begin(verification_start, passes_before);
   const SpeculationStep step = speculator_.update(answered, heard.text, answer_config(turn),
                                                   [&](TokenSpan tokens) {
@@ -136,7 +136,10 @@ void Session::answer(const Transcript& heard, Turn& turn) {
 
 void Session::finish_speech(const Transcript& heard, Turn& turn) {
   SpeechReport speech;
-  speak([&] { speech = speaker_->finish_turn(turn.stop); });
+  speak([&] {
+    const Baton::Rest rest(config_.rests);
+    speech = voice().finish_turn(turn.stop);
+  });
   if (speech.error) throw TurnFailure(TurnError::Kind::kVoice, *speech.error);
   TurnMetrics& metrics = turn.result.metrics;
   if (!metrics.ttfs) return;
@@ -172,18 +175,18 @@ void Session::remember(const TurnResult& result) {
                 .tool_calls = result.calls,
                 .thought = result.thought});
   last_answer_ = {.text = result.text,
-                  .has_sound = speaker_->spoken().has_value(),
+                  .has_sound = voice().spoken().has_value(),
                   .is_said = result.metrics.first_words.has_value()};
 }
 
 std::string Session::interrupt(std::optional<Seconds> heard) {
-  speaker_->cancel_turn();
+  voice().cancel_turn();
   return keep_heard(heard);
 }
 
 std::string Session::keep_heard(std::optional<Seconds> heard) {
   if (!last_answer_) return {};
-  std::optional<SpokenAnswer> spoken = speaker_->spoken();
+  std::optional<SpokenAnswer> spoken = voice().spoken();
   if (!last_answer_->has_sound || !spoken) return last_answer_->text;
   if (!last_answer_->is_said) *spoken = {};
   const bool is_other_voice = last_answer_->is_said && spoken->sentences.empty();

@@ -76,7 +76,7 @@ void Session::draft_answer(const Transcript& heard, const History::Prompt& rende
     limits.max_added = std::min(limits.max_added, budget - num_drafted);
   }
   turn.sentence_ready.reset();
-  SynthesisPause pause(*speaker_);  // until the first pass, the verification, is done
+  SynthesisPause pause(voice());  // until the first pass, the verification, is done
   std::optional<size_t> accepted_bytes;
   bool is_verified = false;
   turn.pace.begin(clock_.now(), speculator_.num_forward_passes());

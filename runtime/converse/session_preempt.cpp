@@ -66,7 +66,7 @@ void Session::drop_begun(Turn& turn) {
   turn.begun.reset();
   turn.sentence_ready.reset();
   speculator_.reset_answer();
-  if (ahead()) speak([&] { speaker_->prepare(""); });  // cancels the other
+  if (ahead()) speak([&] { voice().prepare(""); });  // cancels the other
 }
 
 bool Session::keeps_begun(const Transcript& heard, Turn& turn) {

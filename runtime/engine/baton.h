@@ -48,16 +48,19 @@ class Baton {
     Baton& baton_;
   };
 
-  /// The inverse: the holding thread gives the baton up while this lives.
+  /// The inverse: the holding thread gives the baton up while this lives. Null: there is none.
   class Rest {
    public:
-    explicit Rest(Baton& baton) : baton_(baton), client_(baton_.give()) {}
-    ~Rest() { baton_.take(client_); }
+    explicit Rest(Baton& baton) : Rest(&baton) {}
+    explicit Rest(Baton* baton) : baton_(baton), client_(baton ? baton->give() : nullptr) {}
+    ~Rest() {
+      if (baton_ != nullptr) baton_->take(client_);
+    }
     Rest(const Rest&) = delete;
     Rest& operator=(const Rest&) = delete;
 
    private:
-    Baton& baton_;
+    Baton* const baton_;
     const std::shared_ptr<const std::string> client_;
   };
 

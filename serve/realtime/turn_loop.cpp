@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "serve/resting_tokenizer.h"
+#include "audio/calling_sink.h"
+#include "audio/resampling_sink.h"
+#include "runtime/speech/make_speaker.h"
 
 namespace predgen::serve {
 namespace {
@@ -55,20 +57,14 @@ TurnLoop::~TurnLoop() {
 void TurnLoop::work(const std::stop_token& stop) {
   const c10::InferenceMode inference;
   const Baton::Hold hold(host_.baton, client_);
-  const RestingTokenizer tokenizer(host_.tokenizer, host_.baton);
   try {
-    const Voice* const voice = host_.offer.voice;
-    auto made = std::make_unique<RestingSpeaker>(
-        host_.baton, host_.clock, voice ? voice->ahead_buffer() : AheadBuffer{}, kRealtimeRate,
-        [this](std::span<const float> samples) {
-          if (const auto current = dialogue_.response())
-            current->add_sound(samples, host_.clock.now());
-        });
-    RestingSpeaker& speaker = *made;
-    Session session(host_.session, host_.engine, tokenizer, std::move(made), host_.clock);
+    SessionConfig config = host_.session;
+    config.rests = &host_.baton;
+    Session session(config, host_.engine, host_.tokenizer, std::make_unique<SilentSpeaker>(),
+                    host_.clock);
     while (wait_for_work(stop)) {
       try {
-        take_turn(session, speaker);
+        take_turn(session);
       } catch (const Interrupted&) {
         dialogue_.clear_up();
       } catch (const std::exception& error) {
@@ -87,20 +83,22 @@ bool TurnLoop::wait_for_work(const std::stop_token& stop) {
   return inbox_.wait(stop);
 }
 
-void TurnLoop::take_turn(Session& session, RestingSpeaker& speaker) {
+void TurnLoop::take_turn(Session& session) {
   Dialogue::Plan plan = dialogue_.plan_turn();
   const std::stop_token stop = plan.mail.stop;
-  prepare(session, speaker, std::move(plan));
+  const bool has_audio = plan.settings.has_audio;
+  prepare(session, std::move(plan));
   if (inbox_.source().is_empty()) return;
   drafts_.begin_turn();
-  if (const auto result = session.run_turn(inbox_.source(), observer(), stop))
-    finish_turn(session, *result);
+  const std::optional<TurnResult> result = session.run_turn(inbox_.source(), observer(), stop);
+  if (has_audio && sink_) sink_->drain();  // what a resampler holds
+  if (result) finish_turn(session, *result);
 }
 
-void TurnLoop::prepare(Session& session, RestingSpeaker& speaker, Dialogue::Plan plan) {
-  if (plan.mail.voice) use_voice(std::move(plan.mail.voice), speaker);
+void TurnLoop::prepare(Session& session, Dialogue::Plan plan) {
+  if (plan.mail.voice) use_voice(plan.mail.voice, session);
   const RealtimeSettings& wanted = plan.settings;
-  speaker.set_silent(!wanted.has_audio);
+  session.set_silent(!wanted.has_audio);
   const SessionConfig& config = host_.session;
   session.set_work(wanted.speculates ? InputTimeWork::kSpeculate : InputTimeWork::kCascade);
   session.set_max_new_tokens(std::min(
@@ -123,9 +121,28 @@ void TurnLoop::prepare(Session& session, RestingSpeaker& speaker, Dialogue::Plan
   }
 }
 
-void TurnLoop::use_voice(std::unique_ptr<SpeechSynthesizer> voice, RestingSpeaker& speaker) {
+void TurnLoop::use_voice(std::unique_ptr<SpeechSynthesizer>& voice, Session& session) {
+  session.set_speaker(std::make_unique<SilentSpeaker>());  // before its voice and sink go
   try {
-    speaker.use(voice);
+    sink_ = std::make_unique<CallingSink>([this](std::span<const float> samples) {
+      if (const auto current = dialogue_.response()) {
+        current->add_sound(samples, host_.clock.now());
+      }
+    });
+    const int rate = voice->sample_rate();
+    if (rate != kRealtimeRate) {
+      sink_ = std::make_unique<ResamplingSink>(std::move(sink_), rate, kRealtimeRate);
+    }
+    std::unique_ptr<Speaker> speaker;
+    {
+      const Baton::Rest rest(host_.baton);
+      speaker = make_speaker(
+          host_.clock,
+          {.voice = voice.get(), .sink = sink_.get(), .ahead = host_.offer.voice->ahead_buffer()},
+          std::stop_token());
+    }
+    session.set_speaker(std::move(speaker));
+    voice_ = std::move(voice);
   } catch (...) {  // no thread, for example: the next turn tries again
     inbox_.return_voice(std::move(voice));
     throw;

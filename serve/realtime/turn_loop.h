@@ -1,13 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <thread>
 
+#include "audio/audio_sink.h"
 #include "core/mutex.h"
 #include "runtime/converse/session.h"
-#include "runtime/speech/resting_speaker.h"
 #include "serve/realtime/dialogue.h"
 #include "serve/realtime/draft_events.h"
 
@@ -36,10 +37,11 @@ class TurnLoop {
   /// False: the conversation is over.
   bool wait_for_work(const std::stop_token& stop);
   /// The next turn.
-  void take_turn(Session& session, RestingSpeaker& speaker);
+  void take_turn(Session& session);
   /// Makes the session what the client wants by now.
-  void prepare(Session& session, RestingSpeaker& speaker, Dialogue::Plan plan);
-  void use_voice(std::unique_ptr<SpeechSynthesizer> voice, RestingSpeaker& speaker);
+  void prepare(Session& session, Dialogue::Plan plan);
+  /// Takes the voice, unless it throws: then there is none until this is tried again.
+  void use_voice(std::unique_ptr<SpeechSynthesizer>& voice, Session& session);
   TurnObserver observer();
   void finish_turn(const Session& session, const TurnResult& result);
 
@@ -49,7 +51,9 @@ class TurnLoop {
   Dialogue& dialogue_;
   const std::string client_;
   DraftEvents drafts_;
-  Mutex mutex_;  // locked before all others
+  std::unique_ptr<SpeechSynthesizer> voice_;  // null: none yet
+  std::unique_ptr<AudioSink> sink_;           // of the voice, to the client
+  Mutex mutex_;                               // locked before all others
   OnEndByWords on_end_by_words_ GUARDED_BY(mutex_);
   std::jthread thread_;  // last: it uses all of them
 };
