@@ -10,13 +10,15 @@
 namespace predgen {
 
 /// Transcripts that others push, for a session that shares an engine: waiting gives up the baton.
-/// push() and is_empty() are for any thread, push() for one at a time.
+/// push() and is_empty() are for any thread, push() and push_stable() for one at a time.
 class HeardSource : public TranscriptSource {
  public:
   /// The clock is read by any thread. Borrows both.
   HeardSource(Baton& baton, const Clock& clock) : baton_(baton), queue_(clock) {}
 
   void push(std::string text, bool is_final) { queue_.push(std::move(text), is_final); }
+  /// Transcript::is_stable.
+  void push_stable(std::string text) { queue_.push_stable(std::move(text)); }
   bool is_empty() const { return queue_.size() == 0; }
 
   /// `stop`: ends the waits of this turn, which throw Interrupted.

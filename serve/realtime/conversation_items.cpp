@@ -91,7 +91,7 @@ void ConversationItems::truncate(const std::string& id, int64_t milliseconds) {
 
 void ConversationItems::forget_pending() {
   for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
-    if (item->role == "assistant") return;
+    if (item->role == "assistant" && !item->is_forgotten) return;
     if (item->role == "user") item->is_forgotten = true;
   }
 }
@@ -142,7 +142,7 @@ bool ConversationItems::goes_on() const {
 std::string ConversationItems::pending() const {
   std::string text;
   for (const ConversationItem& item : items_) {
-    if (item.role == "assistant") text.clear();
+    if (item.role == "assistant" && !item.is_forgotten) text.clear();
     if (item.role == "user" && !item.is_forgotten) text += (text.empty() ? "" : "\n") + item.text;
   }
   return text;

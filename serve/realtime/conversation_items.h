@@ -16,7 +16,7 @@ struct ConversationItem {
   std::string text;
   std::string status = "completed";
   int64_t num_samples = 0;         // of its sound; 0: it has none
-  bool is_forgotten = false;       // the answer to it failed, or there is nothing to answer
+  bool is_forgotten = false;       // it says nothing, nobody heard it, or its answer failed
   bool is_spoken = false;          // by the user; the text is what was understood
   bool is_own = false;             // an answer, whose length is bounded separately
   TokenIds ids{};                  // of a generated text that was not changed

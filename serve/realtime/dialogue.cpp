@@ -178,6 +178,7 @@ void Dialogue::begin_response(const ResponseRequest& request) {
                                "together: delete some",
                                kMaxTurnBytes));
   }
+  is_owed_ = false;
   response_ = std::make_shared<RealtimeResponse>(listener_, info(request));
   is_answering_.set(true);
   // A turn planned without this response would take its words.
@@ -186,8 +187,15 @@ void Dialogue::begin_response(const ResponseRequest& request) {
   inbox_.ask(text);
 }
 
+void Dialogue::ask_again() {
+  if (!is_owed_ || next_response_ || !settings_.turn_detection.creates_response) return;
+  queue_response();
+  next_response_->is_again = true;
+}
+
 void Dialogue::begin_next_response() {
   if (!next_response_ || response_ || num_expected_ > 0) return;
+  if (next_response_->is_again && is_blank(items_.pending())) return next_response_.reset();
   try {
     begin_response(*std::exchange(next_response_, std::nullopt));
   } catch (const ApiError& error) {
@@ -202,7 +210,9 @@ bool Dialogue::is_answering(Seconds now) const {
 void Dialogue::give_way() {
   heard_until_ = Seconds(0);
   next_response_.reset();
-  if (response_) interrupt(ResponseStatus::kInterrupted);
+  if (!response_) return;
+  is_owed_ = true;
+  interrupt(ResponseStatus::kInterrupted);
 }
 
 void Dialogue::interrupt(ResponseStatus reason) {
@@ -245,11 +255,14 @@ void Dialogue::finish(const ResponseEnd& end, const TokenIds& ids) {
 void Dialogue::finish_response(const ResponseEnd& end, const TokenIds& ids) {
   const bool is_failed = end.status == ResponseStatus::kFailed;
   if (is_failed) items_.forget_pending();
+  const bool is_unheard = end.status == ResponseStatus::kInterrupted &&
+                          response_->info().settings.has_audio &&
+                          response_->item().num_samples == 0;
   std::string before = response_->info().previous;  // which may have been deleted
   if (!items_.contains(before)) before.clear();
   for (ConversationItem& item : response_->finish(end)) {
     if (!item.call) item.ids = ids;
-    item.is_forgotten = is_failed;
+    item.is_forgotten = is_failed || is_unheard;
     item.is_own = true;
     before = items_.add(std::move(item), before).id;
   }

@@ -21,6 +21,7 @@ struct ResponseRequest {
   RealtimeSettings settings;
   Json metadata{};
   bool answers_words = false;  // of a turn that is not understood yet; else it may have none
+  bool is_again = false;       // begins only if messages still wait for an answer
 };
 
 /// The state of a conversation: its items, the client's settings, the response in progress and the
@@ -61,6 +62,9 @@ class Dialogue {
   void respond_to_words() REQUIRES(mutex_);
   /// A response with the session's settings waits for its time.
   void queue_response() REQUIRES(mutex_) { next_response_ = {settings_, {}, true}; }
+  /// What the user said over an answer came to nothing: if nothing of the answer was heard, its
+  /// question is answered again.
+  void ask_again() REQUIRES(mutex_);
   /// No response begins before `change` more committed turns are understood.
   void expect_turns(int64_t change) REQUIRES(mutex_);
   void expect_no_turns() REQUIRES(mutex_) { num_expected_ = 0; }
@@ -116,6 +120,7 @@ class Dialogue {
   std::optional<ResponseStatus> stopped_ GUARDED_BY(mutex_);       // why the turn was
   Seconds heard_until_ GUARDED_BY(mutex_){0};                      // the last response, if it is
   std::optional<ResponseRequest> next_response_ GUARDED_BY(mutex_);
+  bool is_owed_ GUARDED_BY(mutex_) = false;      // an answer, which the user's words ended
   int64_t num_expected_ GUARDED_BY(mutex_) = 0;  // turns that were committed
   bool is_ending_ GUARDED_BY(mutex_) = false;
   GaugeShare is_answering_ GUARDED_BY(mutex_);  // for the metrics

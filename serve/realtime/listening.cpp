@@ -19,6 +19,10 @@ Listening::Listening(const RealtimeHost& host, ConversationListener& listener, S
   if (!host.offer.has_recogniser) return;
   SpeechListener& self = *this;
   sound_ = std::make_unique<SoundIn>(host.make_recogniser, host.clock, self);
+  const TurnConfig& turn = host.session.turn;
+  if (turn.waits_for_pauses || turn.work == InputTimeWork::kPreempt) {
+    sound_->set_on_pause([this](const std::string& words) { on_pause(words); });
+  }
   use(dialogue.settings());
 }
 
@@ -121,20 +125,21 @@ void Listening::note_speech(const std::string& words) {
   if (!is_answering) taking_.on_silent();
   taking_.on_words(now, words);
   if (taking_.is_answering()) return;
-  const Speech speech = *std::exchange(speech_, std::nullopt);
-  listener_.on_event(speech.started);
-  if (speech.interrupts) dialogue_.give_way();
+  told_ = std::exchange(speech_, std::nullopt);
+  if (!std::exchange(told_->is_told, true)) listener_.on_event(told_->started);
+  if (told_->interrupts) dialogue_.give_way();
 }
 
 bool Listening::is_no_turn(const SpokenTurn& turn) {
   note_speech(turn.text);
-  const bool is_untold = speech_.has_value();
+  const bool is_untold = speech_ && !speech_->is_told;
   forget_speech();
   return is_untold;
 }
 
 void Listening::forget_speech() {
   speech_.reset();
+  told_.reset();
   taking_.on_lost(clock_.now());
 }
 
@@ -150,6 +155,22 @@ void Listening::on_words(const std::string& words) {
   } catch (const ApiError& error) {  // the recogniser goes on
     listener_.on_event(Failure{error});
   }
+  if (!is_blank(words)) return;
+  const Lock lock(dialogue_.mutex());
+  take_back();
+}
+
+void Listening::take_back() {
+  if (!told_) return;
+  speech_ = told_;
+  dialogue_.ask_again();
+  dialogue_.begin_next_response();
+}
+
+void Listening::on_pause(const std::string& words) {
+  const Lock lock(dialogue_.mutex());
+  const std::string all = joined(dialogue_.unanswered(), "\n", words);
+  if (all.size() <= kMaxTurnBytes) inbox_.pause(all);
 }
 
 void Listening::on_turn(const SpokenTurn& turn) {
@@ -162,6 +183,7 @@ void Listening::on_turn(const SpokenTurn& turn) {
     if (is_no_turn(turn)) {
       is_speaking_.set(false);
       inbox_.hear(dialogue_.unanswered());
+      dialogue_.ask_again();
     } else {
       add_spoken(turn);
       if (turn.responds) dialogue_.queue_response();
@@ -191,6 +213,7 @@ void Listening::on_lost(const ApiError& error) {
   forget_speech();
   listener_.on_event(Failure{error});
   inbox_.hear(dialogue_.unanswered());
+  dialogue_.ask_again();
   dialogue_.begin_next_response();
 }
 

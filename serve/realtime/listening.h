@@ -41,6 +41,7 @@ class Listening : private SpeechListener {
   void on_turn(const SpokenTurn& turn) override;
   void on_lost(const ApiError& error) override;
 
+  void on_pause(const std::string& words);
   /// Words of more than kMaxTurnBytes are dropped, and refused.
   void check_length(const TranscriptLine& line) REQUIRES(dialogue_.mutex());
   void add_spoken(const SpokenTurn& turn) REQUIRES(dialogue_.mutex());
@@ -49,12 +50,15 @@ class Listening : private SpeechListener {
   void note_speech(const std::string& words) REQUIRES(dialogue_.mutex());
   /// Whether what was said is not a turn, and not to be reported.
   bool is_no_turn(const SpokenTurn& turn) REQUIRES(dialogue_.mutex());
+  /// All words of the turn are taken back.
+  void take_back() REQUIRES(dialogue_.mutex());
   void forget_speech() REQUIRES(dialogue_.mutex());
 
-  /// First words that were not reported.
+  /// First words of a turn.
   struct Speech {
     SpeechStarted started;
     bool interrupts = false;
+    bool is_told = false;  // but taken back since
   };
 
   ConversationListener& listener_;
@@ -64,7 +68,8 @@ class Listening : private SpeechListener {
   GaugeShare is_speaking_ GUARDED_BY(dialogue_.mutex());  // for the metrics
   const Clock& clock_;
   TurnTaking taking_ GUARDED_BY(dialogue_.mutex());
-  std::optional<Speech> speech_ GUARDED_BY(dialogue_.mutex());
+  std::optional<Speech> speech_ GUARDED_BY(dialogue_.mutex());  // that has not interrupted yet
+  std::optional<Speech> told_ GUARDED_BY(dialogue_.mutex());    // of the turn under way
   std::unique_ptr<SoundIn> sound_;  // null: no recogniser; last: its threads use the others
 };
 

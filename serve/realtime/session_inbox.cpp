@@ -10,6 +10,12 @@ void SessionInbox::hear(const std::string& words) {
   changed_.notify_all();
 }
 
+void SessionInbox::pause(const std::string& words) {
+  const Lock lock(mutex_);
+  source_.push_stable(words);
+  changed_.notify_all();
+}
+
 void SessionInbox::ask(const std::string& text) {
   const Lock lock(mutex_);
   source_.push(text, /*is_final=*/true);

@@ -21,6 +21,8 @@ class SessionInbox {
 
   /// What the user has said so far; empty: nothing.
   void hear(const std::string& words);
+  /// The user has paused after these words, which are all so far.
+  void pause(const std::string& words);
   /// All that the user has said, to be answered.
   void ask(const std::string& text);
   /// Withdraws what was asked, if the session has not taken it.

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/clock.h"
 #include "hear/turn_recogniser.h"
@@ -40,6 +42,10 @@ class SoundIn : private RecognisedTurnHandler {
   SoundIn(const MakeRecogniser& make_recogniser, Clock& clock, SpeechListener& listener);
 
   void detect_turns(const TurnDetection& detection);
+  /// TurnRecogniser::set_on_pause().
+  void set_on_pause(std::function<void(const std::string& words)> on_pause) {
+    turns_.set_on_pause(std::move(on_pause));
+  }
   /// Of the sound from now on.
   void set_format(const LineFormat& format);
   /// Any number of bytes in that format, in base64. ApiError for anything else.

@@ -314,6 +314,81 @@ TEST(RealtimeListening, AServerThatStopsTakesNoMoreSound) {
   talk.client.next("closed");
 }
 
+TEST(RealtimeListening, WordsThatAreTakenBackLetTheirQuestionBeAnswered) {
+  for (const bool is_lost : {false, true}) {
+    HeldAnswer held;
+    Talk& talk = held.talk;
+    speak(talk);
+    held.house.desk.hear("two");
+    talk.client.next("input_audio_buffer.speech_started");
+    held.house.desk.hear("");
+    if (is_lost) held.house.desk.handler->on_failure("has gone away");
+    held.go_on();
+    EXPECT_EQ(talk.client.next("response.done")["response"]["status"], "cancelled");
+    EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "You said: one. Go on!");
+  }
+}
+
+TEST(RealtimeListening, WordsThatComeBackInterruptAgain) {
+  HeldAnswer held;
+  Talk& talk = held.talk;
+  speak(talk);
+  for (const char* words : {"two", "", "two"}) held.house.desk.hear(words);
+  held.house.desk.hear("two", /*is_over=*/true);
+  speak(talk, 500);
+  held.go_on();
+  const std::vector<Json> events = talk.client.until("response.done");
+  EXPECT_EQ(std::ranges::count(events, std::string("input_audio_buffer.speech_started"),
+                               [](const Json& event) { return event["type"].get<std::string>(); }),
+            1);
+  EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "You said: one\ntwo. Go on!");
+}
+
+TEST(RealtimeListening, AClientThatAsksForItsResponsesIsNotAnsweredAgain) {
+  HeldAnswer held;
+  Talk& talk = held.talk;
+  talk.update(
+      {{"type", "realtime"},
+       {"audio",
+        {{"input", {{"turn_detection", {{"type", "server_vad"}, {"create_response", false}}}}}}}});
+  talk.client.next("session.updated");
+  speak(talk);
+  held.house.desk.hear("two");
+  talk.client.next("input_audio_buffer.speech_started");
+  held.house.desk.hear("");
+  held.go_on();
+  EXPECT_EQ(talk.client.next("response.done")["response"]["status"], "cancelled");
+  EXPECT_EQ(text_of(talk.ask("three")), "You said: one\nthree. Go on!");
+}
+
+TEST(RealtimeListening, AnAnswerWhoseSoundNobodyHeardIsGivenAgain) {
+  ListeningHouse house;
+  house.host.offer.voice = &house.voice;
+  house.num_chunks = 0;
+  Talk talk(house);
+  talk.say("one");
+  talk.respond();
+  talk.client.next("response.output_audio_transcript.delta");
+  speak(talk);
+  house.desk.hear("two");
+  EXPECT_EQ(talk.client.next("response.done")["response"]["status"], "cancelled");
+  house.desk.hear("two three");
+  settle(house, "<user>one\ntwo three<end>");
+}
+
+TEST(RealtimeListening, APresetThatWaitsForPausesDraftsInThem) {
+  ListeningHouse house;
+  house.host.session.turn.waits_for_pauses = true;
+  house.host.session.pauses.add(Seconds(1), Seconds(0));
+  Talk talk(house);
+  speak(talk);
+  house.desk.hear("find me");
+  house.desk.hear("find me a");
+  house.desk.hear("find me a", /*is_over=*/true);
+  settle(house, "<user>find me a<end>");
+  EXPECT_FALSE(house.was_asked("", "<user>find me<end>"));
+}
+
 TEST(RealtimeListening, AFailureIsToldAndTextGoesOn) {
   ListeningHouse house;
   Talk talk(house);
