@@ -1,23 +1,26 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
 #include "core/mutex.h"
-#include "runtime/converse/heard_source.h"
+#include "hear/transcripts/transcript_queue.h"
+#include "runtime/engine/baton.h"
 #include "voice/speech_synthesizer.h"
 
 namespace predgen::serve {
 
 /// What a session has not taken in yet: words, changes to its state, a voice. Any thread puts
-/// things in, the session's thread waits for them. Holding its mutex, it locks the source's and, to
-/// stop a turn, the speaker's.
-class SessionInbox {
+/// things in, the session's thread waits for them, and gives up the baton meanwhile. Holding its
+/// mutex, it locks the queue's and, to stop a turn, the speaker's.
+class SessionInbox : public TranscriptSource {
  public:
   /// Borrows both.
-  SessionInbox(Baton& baton, const Clock& clock) : source_(baton, clock) {}
+  SessionInbox(Baton& baton, const Clock& clock) : baton_(baton), queue_(clock) {}
 
   /// What the user has said so far; empty: nothing.
   void hear(const std::string& words);
@@ -26,7 +29,7 @@ class SessionInbox {
   /// All that the user has said, to be answered.
   void ask(const std::string& text);
   /// Withdraws what was asked, if the session has not taken it.
-  void withdraw() { source_.drop_final(); }
+  void withdraw() { queue_.drop_final(); }
 
   /// The session must check its settings again. `stops_turn`: a draft is restarted with them.
   void change(bool stops_turn);
@@ -52,11 +55,15 @@ class SessionInbox {
   /// What has come since the last turn. `is_stopped`: a stop of the last turn also applies to this
   /// one.
   Mail begin_turn(bool is_stopped);
-  /// Of the turn that has begun.
-  HeardSource& source() { return source_; }
+  /// Whether the user has said nothing.
+  bool is_empty() const { return queue_.size() == 0; }
+  std::optional<Transcript> latest(Seconds now) override { return queue_.latest(now); }
+  /// Never nullopt: the input does not end. Interrupted if the turn is stopped.
+  std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override;
 
  private:
-  HeardSource source_;  // thread-safe
+  Baton& baton_;
+  TranscriptQueue queue_;  // thread-safe
 
   Mutex mutex_;
   std::condition_variable_any changed_;

@@ -62,7 +62,7 @@ void TurnLoop::work(const std::stop_token& stop) {
     config.rests = &host_.baton;
     Session session(config, host_.engine, host_.tokenizer, std::make_unique<SilentSpeaker>(),
                     host_.clock);
-    while (wait_for_work(stop)) {
+    while (inbox_.wait(stop)) {
       try {
         take_turn(session);
       } catch (const Interrupted&) {
@@ -78,19 +78,14 @@ void TurnLoop::work(const std::stop_token& stop) {
   host_.metrics.note_pool(host_.engine.pool());
 }
 
-bool TurnLoop::wait_for_work(const std::stop_token& stop) {
-  const Baton::Rest rest(host_.baton);
-  return inbox_.wait(stop);
-}
-
 void TurnLoop::take_turn(Session& session) {
   Dialogue::Plan plan = dialogue_.plan_turn();
   const std::stop_token stop = plan.mail.stop;
   const bool has_audio = plan.settings.has_audio;
   prepare(session, std::move(plan));
-  if (inbox_.source().is_empty()) return;
+  if (inbox_.is_empty()) return;
   drafts_.begin_turn();
-  const std::optional<TurnResult> result = session.run_turn(inbox_.source(), observer(), stop);
+  const std::optional<TurnResult> result = session.run_turn(inbox_, observer(), stop);
   if (has_audio && sink_) sink_->drain();  // what a resampler holds
   if (result) finish_turn(session, *result);
 }

@@ -34,8 +34,6 @@ class TurnLoop {
 
  private:
   void work(const std::stop_token& stop);
-  /// False: the conversation is over.
-  bool wait_for_work(const std::stop_token& stop);
   /// The next turn.
   void take_turn(Session& session);
   /// Makes the session what the client wants by now.
