@@ -7,11 +7,11 @@
 #include <variant>
 #include <vector>
 
+#include "hear/turn_recogniser.h"
 #include "runtime/converse/turn.h"
 #include "serve/api_error.h"
 #include "serve/realtime/conversation_items.h"
 #include "serve/realtime/realtime_settings.h"
-#include "serve/realtime/sound_in.h"
 
 // Events that a conversation sends to its listener. What an event refers to is valid until the call
 // returns. A `previous` item is the one before; empty: there is none.
@@ -51,6 +51,11 @@ struct ItemTruncated {
 struct SpeechStarted {
   std::string item;
   int64_t milliseconds;
+};
+/// A turn that was spoken, as an item of the conversation.
+struct SpokenTurn : RecognisedTurn {
+  std::string item{};
+  bool responds = false;  // the response begins by itself
 };
 /// The turn is over, understood, and an item.
 struct TurnSpoken {

@@ -2,10 +2,43 @@
 
 #include <utility>
 
+#include "core/base64.h"
 #include "core/text.h"
 #include "serve/new_id.h"
 
 namespace predgen::serve {
+namespace {
+
+ApiError sound_error(const SoundError& error) {
+  ApiError::Kind kind;
+  switch (error.kind()) {
+    case SoundError::Kind::kTurnTooLong:
+      kind = {.param = "audio", .code = "input_audio_buffer_too_long"};
+      break;
+    case SoundError::Kind::kTurnTooShort:
+      kind = {.code = "input_audio_buffer_commit_empty"};
+      break;
+    case SoundError::Kind::kTooManyTurns:
+      kind = {.status = 429, .type = "rate_limit_error", .code = "too_many_commits"};
+      break;
+    case SoundError::Kind::kLost:
+      kind = {.status = 503, .type = "server_error", .code = "recogniser_failed"};
+      break;
+  }
+  return ApiError(kind, error.what());
+}
+
+/// Does it; SoundErrors become ApiErrors.
+template <class Work>
+void with_sound(const Work& work) {
+  try {
+    work();
+  } catch (const SoundError& error) {
+    throw sound_error(error);
+  }
+}
+
+}  // namespace
 
 Listening::Listening(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox,
                      Dialogue& dialogue)
@@ -17,11 +50,11 @@ Listening::Listening(const RealtimeHost& host, ConversationListener& listener, S
       // A client has no way to pause: its answer ends with the first words.
       taking_({.language = host.offer.language, .until_left = Seconds(0)}) {
   if (!host.offer.has_recogniser) return;
-  SpeechListener& self = *this;
-  sound_ = std::make_unique<SoundIn>(host.make_recogniser, host.clock, self);
+  RecognisedTurnHandler& self = *this;
+  turns_.emplace(host.make_recogniser, kRealtimeRate, host.clock, self);
   const TurnConfig& turn = host.session.turn;
   if (turn.waits_for_pauses || turn.work == InputTimeWork::kPreempt) {
-    sound_->set_on_pause([this](const std::string& words) { on_pause(words); });
+    turns_->set_on_pause([this](const std::string& words) { on_pause(words); });
   }
   use(dialogue.settings());
 }
@@ -56,43 +89,55 @@ void Listening::check_length(const TranscriptLine& line) {
 }
 
 void Listening::use(const RealtimeSettings& settings) {
-  if (!sound_) return;
-  sound_->set_format(settings.input_format);
-  TurnDetection detection = settings.turn_detection;
-  detection.end.by_words = detection.end.by_words && settings.speculates;  // else none reports it
-  sound_->detect_turns(detection);
+  if (!turns_) return;
+  if (decoder_->format() != settings.input_format) decoder_.emplace(settings.input_format);
+  const TurnDetection& detection = settings.turn_detection;
+  creates_response_ = detection.creates_response;
+  interrupts_response_ = detection.interrupts_response;
+  EndOfTurn end = detection.end;
+  end.by_words = end.by_words && settings.speculates;  // else none reports it
+  turns_->set_end(end);
 }
 
 void Listening::expect_end(const std::string& words, double probability) {
-  if (!sound_) return;
+  if (!turns_) return;
   size_t before = 0;  // of earlier words, before these words
   {
     const Lock lock(dialogue_.mutex());
     before = joined(dialogue_.unanswered(), "\n", "x").size() - 1;
   }
-  if (before <= words.size()) sound_->expect_end(words.substr(before), probability);
+  if (before <= words.size()) turns_->expect_end(words.substr(before), probability);
 }
 
-SoundIn& Listening::sound() {
-  if (!sound_) {
+void Listening::expect_sound() {
+  if (!turns_) {
     throw ApiError({.code = "no_recogniser"},
                    "sound is not understood here: no recogniser is configured. Send the words by "
                    "predgen.transcript.update, or by conversation.item.create");
   }
   const Lock lock(dialogue_.mutex());
   dialogue_.check_open();
-  return *sound_;
+}
+
+void Listening::append_sound(const std::string& base64) {
+  expect_sound();
+  const std::optional<std::string> bytes = from_base64(base64);
+  if (!bytes) RequestFields::fail_value("audio", "must be base64");
+  with_sound([&] { turns_->add(decoder_->decode(*bytes)); });
 }
 
 void Listening::commit_sound() {
-  SoundIn& in = sound();
+  expect_sound();
   {
     // The result may be known before commit() returns.
     const Lock lock(dialogue_.mutex());
     dialogue_.expect_turns(1);
   }
   try {
-    in.commit();
+    with_sound([&] {
+      turns_->add(decoder_->finish());
+      turns_->commit();
+    });
   } catch (...) {
     const Lock lock(dialogue_.mutex());
     dialogue_.expect_turns(-1);
@@ -102,7 +147,9 @@ void Listening::commit_sound() {
 }
 
 void Listening::clear_sound() {
-  sound().clear();
+  expect_sound();
+  decoder_->clear();
+  turns_->clear();
   {
     const Lock lock(dialogue_.mutex());
     is_speaking_.set(false);
@@ -111,10 +158,11 @@ void Listening::clear_sound() {
   listener_.on_event(SoundCleared{});
 }
 
-void Listening::on_speech(const std::string& item, int64_t milliseconds, bool interrupts) {
+void Listening::on_speech(int64_t number, int64_t milliseconds) {
+  item_ = {.turn = number, .id = new_id("item_")};
   const Lock lock(dialogue_.mutex());
   is_speaking_.set(true);
-  speech_ = {.started = {item, milliseconds}, .interrupts = interrupts};
+  speech_ = {.started = {item_->id, milliseconds}, .interrupts = interrupts_response_};
 }
 
 void Listening::note_speech(const std::string& words) {
@@ -173,7 +221,11 @@ void Listening::on_pause(const std::string& words) {
   if (all.size() <= kMaxTurnBytes) inbox_.pause(all);
 }
 
-void Listening::on_turn(const SpokenTurn& turn) {
+void Listening::on_turn(const RecognisedTurn& recognised) {
+  SpokenTurn turn{recognised};
+  const bool is_known = item_ && item_->turn == turn.number;
+  turn.item = is_known ? item_->id : new_id("item_");
+  turn.responds = creates_response_ && !turn.was_committed;
   const Lock lock(dialogue_.mutex());
   if (turn.was_committed) {
     dialogue_.expect_turns(-1);
@@ -206,7 +258,8 @@ void Listening::add_spoken(const SpokenTurn& turn) {
   inbox_.hear(dialogue_.unanswered());
 }
 
-void Listening::on_lost(const ApiError& error) {
+void Listening::on_lost(const SoundError& why) {
+  const ApiError error = sound_error(why);
   const Lock lock(dialogue_.mutex());
   dialogue_.expect_no_turns();
   is_speaking_.set(false);

@@ -94,10 +94,11 @@ void update_transcript(RealtimeConversation& conversation, RequestFields& fields
 }
 
 void append_sound(RealtimeConversation& conversation, RequestFields& fields) {
-  SoundIn& sound = conversation.listening().sound();
+  Listening& listening = conversation.listening();
+  listening.expect_sound();
   const std::string audio = fields.text("audio", /*required=*/true).value();
   fields.finish();
-  sound.append(audio);
+  listening.append_sound(audio);
 }
 
 void commit_sound(RealtimeConversation& conversation, RequestFields& fields) {
