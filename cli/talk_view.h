@@ -50,6 +50,9 @@ class TalkView : public ConversationListener {
   void show(const SoundStuck&);
   void show(const BrokenOff& broken);
   void show(const SpeechLost& lost);
+  void show(const SpeechBegun&) {}
+  void show(const WordsHeard&) {}
+  void show(const TurnHeard&) {}
   void print(const std::string& text);
   /// Replaces the last line of this kind; empty: none.
   void show_line(const std::string& line);

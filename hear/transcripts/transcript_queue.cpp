@@ -144,11 +144,12 @@ std::optional<Transcript> TranscriptQueue::take(int64_t revision, const std::sto
   return is_break ? std::nullopt : std::optional(front.transcript);
 }
 
-void TranscriptQueue::drop_final() {
+bool TranscriptQueue::drop_final() {
   const Lock lock(mutex_);
-  if (entries_.empty() || !entries_.front().transcript.is_final) return;
+  if (entries_.empty() || !entries_.front().transcript.is_final) return false;
   entries_.pop_front();
   tell_locked();
+  return true;
 }
 
 size_t TranscriptQueue::size() const {

@@ -50,8 +50,8 @@ class TranscriptQueue {
   /// The newest transcript if it is newer than `revision`; a final one leaves the queue; so does a
   /// break, giving nullopt. Interrupted after a stop, before anything is taken. Waits if need be.
   std::optional<Transcript> take(int64_t revision, const std::stop_token& stop);
-  /// Forgets everything up to a final transcript, if there is one.
-  void drop_final();
+  /// Forgets everything up to a final transcript. False: there is none.
+  bool drop_final();
 
   size_t size() const;
 

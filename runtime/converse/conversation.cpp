@@ -9,7 +9,6 @@
 #include "core/text.h"
 #include "hear/transcripts/transcript_lines.h"
 #include "runtime/speech/wait_until_heard.h"
-#include "text/word_spacing.h"
 
 namespace predgen {
 namespace {
@@ -31,6 +30,8 @@ Conversation::Conversation(const Options& options, ConversationListener& listene
       stop_(stop),
       queue_(clock),
       taking_(options.rules),
+      first_words_(options.rules),
+      end_(options.end),
       on_stop_(stop, [this] {
         const Lock lock(mutex_);
         turn_.request_stop();
@@ -38,26 +39,33 @@ Conversation::Conversation(const Options& options, ConversationListener& listene
   if (!options_.make_recogniser) return;
   recogniser_.emplace(options_.make_recogniser, options_.sample_rate, clock, *this);
   recogniser_->set_end(options_.end);
-  recogniser_->set_on_voice([this](const UserVoice& voice) { hear_voice(voice); });
+  if (options_.asks) {
+    recogniser_->set_on_voice([this](const UserVoice& voice) { hear_voice(voice); });
+  }
   if (options_.tells_pauses) {
     recogniser_->set_on_pause([this](const std::string& words) { on_pause(words); });
   }
 }
 
-bool Conversation::take_turn(Session& session, TranscriptSource& source) {
-  const std::stop_token leaves = begin_turn();
+bool Conversation::take_turn_begun(Session& session, TranscriptSource& source) {
+  std::stop_token leaves;
+  {
+    const Lock lock(mutex_);
+    leaves = turn_.get_token();
+  }
   try {
     const std::optional<TurnResult> result = session.run_turn(source, observer(), leaves);
     if (!result) return false;
     listener_.on_event(Answered{*result, times()});
-    if (result->metrics.audio_latency && !wait_until_heard(session.speaker(), clock_, leaves)) {
+    if (options_.answers != nullptr && result->metrics.audio_latency &&
+        !wait_until_heard(session.speaker(), clock_, leaves)) {
       listener_.on_event(SoundStuck{});
     }
   } catch (const Interrupted&) {
     if (stop_.stop_requested()) throw;
     const std::string heard = session.interrupt();
     listener_.on_event(BrokenOff{heard});
-    if (heard.empty()) ask_again();
+    if (heard.empty() && options_.asks) ask_again();
   }
   return true;
 }
@@ -69,7 +77,7 @@ TurnObserver Conversation::observer() {
     note_draft();
     listener_.on_event(Drafted{draft, accepted_bytes});
   };
-  if (recogniser_ && options_.end.by_words) {
+  if (recogniser_ && end_of_turn().by_words) {
     observer.on_end_by_words = [this](const std::string& words, double probability) {
       expect_end(words, probability);
     };
@@ -84,60 +92,47 @@ TurnObserver Conversation::observer() {
   return observer;
 }
 
-std::stop_token Conversation::begin_turn() {
+bool Conversation::wait_for_work(const std::stop_token& stop) {
+  const Baton::Rest rest(options_.baton);
+  Lock lock(mutex_);
+  changed_.wait(lock, stop,
+                [&]() REQUIRES(mutex_) { return has_changed_ || (!is_blocked_ && !is_empty()); });
+  return !stop.stop_requested();
+}
+
+std::stop_token Conversation::begin_turn(bool is_stopped) {
   const Lock lock(mutex_);
-  act(taking_.on_silent(), "");
-  turn_ = {};
+  if (options_.asks) act(taking_.on_silent(), "");
+  has_changed_ = is_blocked_ = false;
+  if (!is_stopped) turn_ = {};
   if (stop_.stop_requested()) turn_.request_stop();
   return turn_.get_token();
 }
 
-void Conversation::note_draft() {
-  const Lock lock(mutex_);
-  taking_.on_draft();
-}
-
-void Conversation::ask_again() {
-  const Lock lock(mutex_);
-  again_ = asked_;
-  tick_locked();
-}
-
-SpokenTimes Conversation::times() const {
-  const Lock lock(mutex_);
-  return taken_;
-}
-
-std::optional<Transcript> Conversation::whole(std::optional<Transcript> heard) const {
-  if (!heard || again_.empty()) return heard;
-  const std::string text = joined_words(again_, heard->text);
-  if (text.size() <= kMaxTurnBytes) heard->text = text;
-  return heard;
-}
-
-std::string Conversation::without_again(const std::string& words) const {
-  const Lock lock(mutex_);
-  const size_t before = again_.empty() ? 0 : joined_words(again_, "x").size() - 1;
-  return before <= words.size() ? words.substr(before) : words;
-}
-
 std::optional<Transcript> Conversation::latest(Seconds now) {
   const Lock lock(mutex_);
-  return whole(queue_.latest(now));
+  return turns_.whole(queue_.latest(now));
 }
 
 std::optional<Transcript> Conversation::wait_newer(int64_t revision, Clock&) {
-  std::optional<Transcript> newest = queue_.take(revision, stop_);
+  std::stop_token stop;
+  {
+    const Lock lock(mutex_);
+    stop = options_.asks ? stop_ : turn_.get_token();
+  }
+  {
+    const Baton::Rest rest(options_.baton);
+    queue_.wait(revision, stop);
+  }
+  // More may have come while this waited for the baton. A final transcript sent after a stop is
+  // meant for the next turn: take() checks for the stop first.
+  std::optional<Transcript> newest = queue_.take(revision, stop);
   const Lock lock(mutex_);
-  newest = whole(std::move(newest));
+  newest = turns_.whole(std::move(newest));
   if (!newest || !newest->is_final) return newest;
-  again_.clear();
-  asked_ = newest->text;
-  taken_ = untaken_.front();
-  untaken_.pop_front();
-  taken_.turn_ended = newest->time;
+  turns_.take(*newest);
   if (options_.answers != nullptr) num_played_ = options_.answers->num_played();
-  act(taking_.on_taken(clock_.now()), "");
+  if (options_.asks) act(taking_.on_taken(clock_.now()), "");
   return newest;
 }
 
@@ -162,6 +157,32 @@ void Conversation::add_silence(size_t num_samples) {
 
 void Conversation::commit_sound() { recogniser_->commit(); }
 
+void Conversation::clear_sound() {
+  recogniser_->clear();
+  const Lock lock(mutex_);
+  first_words_.forget(clock_.now());
+}
+
+void Conversation::set_end(const EndOfTurn& end) {
+  recogniser_->set_end(end);
+  const Lock lock(mutex_);
+  end_ = end;
+}
+
+void Conversation::hear(const std::string& before, const std::string& words) {
+  const Lock lock(mutex_);
+  turns_.set_before(before);
+  queue_.push(turns_.with_lines(words), /*is_final=*/false);
+  changed_.notify_all();
+}
+
+void Conversation::ask(const std::string& text) {
+  const Lock lock(mutex_);
+  turns_.set_before({});
+  is_blocked_ = false;
+  commit(text);
+}
+
 void Conversation::hear_voice(const UserVoice& voice) {
   std::optional<Seconds> begin;
   {
@@ -173,7 +194,12 @@ void Conversation::hear_voice(const UserVoice& voice) {
 }
 
 void Conversation::expect_end(const std::string& words, double probability) {
-  recogniser_->expect_end(without_again(words), probability);
+  std::string bare;
+  {
+    const Lock lock(mutex_);
+    bare = turns_.bare(words);
+  }
+  recogniser_->expect_end(bare, probability);
 }
 
 void Conversation::act(const TurnActions& actions, const std::string& words) {
@@ -182,31 +208,60 @@ void Conversation::act(const TurnActions& actions, const std::string& words) {
   }
   if (actions.forgets) queue_.forget_unfinished();
   if (actions.leaves) turn_.request_stop();
-  if (!actions.commits || has_ended_) return;
-  const Seconds now = clock_.now();
-  const Seconds ended = std::min(voice_ended_ > Seconds(0) ? voice_ended_ : words_known_, now);
-  untaken_.push_back({.voice_ended = ended, .words_known = std::clamp(words_known_, ended, now)});
+  if (actions.commits && !has_ended_) commit(words);
+}
+
+void Conversation::commit(const std::string& words) {
+  turns_.push(clock_.now());
   queue_.push(words, /*is_final=*/true);
+  changed_.notify_all();
+}
+
+void Conversation::tell_words(const std::string& words) {
+  std::optional<SpeechBegun> begun;
+  {
+    const Lock lock(mutex_);
+    turns_.note_words(clock_.now());
+    begun = first_words_.hear(words, clock_.now());
+  }
+  if (begun) listener_.on_event(*begun);
+  listener_.on_event(WordsHeard{words});
 }
 
 void Conversation::on_words(const std::string& words) {
+  if (!options_.asks) return tell_words(words);
   const Lock lock(mutex_);
   is_speaking_ = true;
-  words_known_ = clock_.now();
-  act(taking_.on_words(words_known_, words), "");
+  const Seconds now = clock_.now();
+  turns_.note_words(now);
+  act(taking_.on_words(now, words), "");
   queue_.push(words, /*is_final=*/false);
 }
 
 void Conversation::on_turn(const RecognisedTurn& turn) {
-  const Lock lock(mutex_);
-  end_turn(turn.text);
+  std::optional<SpeechBegun> begun;
+  bool is_turn = true;
+  {
+    const Lock lock(mutex_);
+    if (options_.asks) return end_turn(turn.text);
+    if (!turn.was_committed) begun = first_words_.hear(turn.text, clock_.now());
+    is_turn = turn.was_committed || !first_words_.is_untold();
+    first_words_.forget(clock_.now());
+  }
+  if (begun) listener_.on_event(*begun);
+  listener_.on_event(TurnHeard{turn, is_turn});
 }
 
 void Conversation::on_lost(const SoundError& why) {
-  const Lock lock(mutex_);
-  ++num_lost_;
-  if (std::exchange(lost_, why.what()) != why.what()) listener_.on_event(SpeechLost{lost_});
-  end_turn("");
+  bool is_new = !options_.asks;
+  {
+    const Lock lock(mutex_);
+    ++num_lost_;
+    is_new = std::exchange(lost_, why.what()) != why.what() || is_new;
+    first_words_.forget(clock_.now());
+    if (options_.asks) end_turn("");
+  }
+  if (is_new) listener_.on_event(SpeechLost{why.what()});
 }
 
 void Conversation::end_turn(const std::string& words) {
@@ -214,19 +269,25 @@ void Conversation::end_turn(const std::string& words) {
   TurnActions actions = taking_.on_end(clock_.now(), words);
   // A turn that was not taken yet has it in front already.
   const bool is_owed =
-      actions.forgets && !again_.empty() && untaken_.empty() && !taking_.is_answering();
-  if (is_owed) actions = taking_.on_end(clock_.now(), again_);
+      actions.forgets && turns_.has_again() && turns_.is_empty() && !taking_.is_answering();
+  if (is_owed) actions = taking_.on_end(clock_.now(), turns_.again());
   act(actions, is_owed ? "" : words);
 }
 
 void Conversation::on_voice(bool is_active, Seconds ended) {
   const Lock lock(mutex_);
   is_speaking_ = is_speaking_ || is_active;
-  if (!is_active) voice_ended_ = ended;
+  if (!is_active) turns_.note_voice_end(ended);
   act(taking_.on_voice(clock_.now(), is_active), "");
 }
 
-void Conversation::on_pause(const std::string& words) { queue_.push_stable(words); }
+void Conversation::on_pause(const std::string& words) {
+  const Lock lock(mutex_);
+  const std::string all = turns_.with_lines(words);
+  if (all.size() > kMaxTurnBytes) return;
+  queue_.push_stable(all);
+  changed_.notify_all();
+}
 
 void Conversation::look_at_sound() {
   if (options_.answers == nullptr || taking_.state() != TurnTaking::State::kCommitted) return;
@@ -235,15 +296,10 @@ void Conversation::look_at_sound() {
   }
 }
 
-void Conversation::tick() {
-  const Lock lock(mutex_);
-  tick_locked();
-}
-
 void Conversation::tick_locked() {
   look_at_sound();
   act(taking_.tick(clock_.now()), "");
-  if (!again_.empty() && taking_.state() == TurnTaking::State::kIdle) end_turn("");
+  if (turns_.has_again() && taking_.state() == TurnTaking::State::kIdle) end_turn("");
 }
 
 void Conversation::end(std::exception_ptr failure) {
@@ -254,36 +310,6 @@ void Conversation::end(std::exception_ptr failure) {
     has_ended_ = true;
   }
   queue_.end(std::move(failure));
-}
-
-TurnTaking::State Conversation::state() const {
-  const Lock lock(mutex_);
-  return taking_.state();
-}
-
-bool Conversation::is_speaking() const {
-  const Lock lock(mutex_);
-  return is_speaking_;
-}
-
-bool Conversation::is_over() const {
-  const Lock lock(mutex_);
-  return !is_speaking_ && (taking_.is_answering() || !untaken_.empty());
-}
-
-bool Conversation::is_answering() const {
-  const Lock lock(mutex_);
-  return taking_.is_answering();
-}
-
-size_t Conversation::size() const {
-  const Lock lock(mutex_);
-  return queue_.size() + untaken_.size();
-}
-
-int64_t Conversation::num_lost() const {
-  const Lock lock(mutex_);
-  return num_lost_;
 }
 
 }  // namespace predgen

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <optional>
@@ -17,8 +17,11 @@
 #include "hear/transcripts/transcript_queue.h"
 #include "hear/turn_recogniser.h"
 #include "hear/turn_taking.h"
+#include "runtime/converse/asked_turns.h"
 #include "runtime/converse/conversation_events.h"
+#include "runtime/converse/first_words.h"
 #include "runtime/converse/session.h"
+#include "runtime/engine/baton.h"
 
 namespace predgen {
 
@@ -41,7 +44,11 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
     WhileSpeaking while_speaking = WhileSpeaking::kInterrupts;
     TurnTakingRules rules{};
     bool tells_pauses = false;     // Transcript::is_stable, for InputTimeWork::kPreempt
-    AudioSink* answers = nullptr;  // where the answers' sound goes; null: no sound
+    AudioSink* answers = nullptr;  // where the answers' sound goes; null: another plays it
+    Baton* baton = nullptr;        // given up while words are waited for; null: it is kept
+    /// Whether the user's turn is asked when it is over. Otherwise the listener does that, and says
+    /// what goes on: hear(), ask(), set_answering().
+    bool asks = true;
   };
 
   /// Borrows the sink, the listener and the clock, which any thread reads. `stop` ends every wait,
@@ -55,20 +62,39 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
   /// whose answer was ended before any of it was heard is asked again: in front of what the user
   /// says next, or by itself if that comes to nothing. `source`: what the words come through, which
   /// asks this. False: there are no more turns. Interrupted after a stop.
-  bool take_turn(Session& session, TranscriptSource& source);
-  bool take_turn(Session& session) { return take_turn(session, *this); }
+  bool take_turn(Session& session, TranscriptSource& source) {
+    begin_turn();
+    return take_turn_begun(session, source);
+  }
+  bool take_turn(Session& session) {
+    begin_turn();
+    return take_turn_begun(session, *this);
+  }
 
-  // What take_turn() is made of, beside the session's turn.
+  // What take_turn() is made of, for who does more in between.
 
+  /// Returns when there is something to do, giving up the baton. False: `stop`.
+  bool wait_for_work(const std::stop_token& stop);
   /// The assistant is silent from here on. The token is stopped when the answer to this turn is to
-  /// be abandoned: by the user's words or a stop.
-  std::stop_token begin_turn();
+  /// be abandoned: by the user's words or a stop. `is_stopped`: one of the last turn counts.
+  std::stop_token begin_turn(bool is_stopped = false);
+  bool take_turn_begun(Session& session, TranscriptSource& source);
   /// There is a draft for what was heard.
-  void note_draft();
+  void note_draft() {
+    const Lock lock(mutex_);
+    taking_.on_draft();
+  }
   /// Nothing was heard of the answer to the last final transcript, so the history has neither.
-  void ask_again();
+  void ask_again() {
+    const Lock lock(mutex_);
+    turns_.ask_again();
+    tick_locked();
+  }
   /// Of the last final transcript that wait_newer() gave.
-  SpokenTimes times() const;
+  SpokenTimes times() const {
+    const Lock lock(mutex_);
+    return turns_.times();
+  }
 
   std::optional<Transcript> latest(Seconds now) override;
   /// nullopt: the input has ended. An error that ended it is thrown.
@@ -79,13 +105,60 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
   /// A block of sound that has just arrived; at least every 20 ms.
   void add_sound(std::span<const float> samples);
   void add_silence(size_t num_samples);
-  /// The turn in the sound ends here.
+  /// The turn in the sound ends here. Errors as TurnRecogniser has them.
   void commit_sound();
-  const EndOfTurn& end_of_turn() const { return options_.end; }
+  /// Forgets the turn in progress.
+  void clear_sound();
+  /// How turns end from now on.
+  void set_end(const EndOfTurn& end);
+  EndOfTurn end_of_turn() const {
+    const Lock lock(mutex_);
+    return end_;
+  }
+  bool has_recogniser() const { return recogniser_.has_value(); }
+
+  // For who asks himself (Options::asks). Any thread.
+
+  /// What the user has said so far, after lines that were not answered `before`.
+  void hear(const std::string& before, const std::string& words);
+  /// All that the user has said, to be answered.
+  void ask(const std::string& text);
+  /// Withdraws what was asked, if no session has taken it.
+  void withdraw() {
+    const Lock lock(mutex_);
+    if (queue_.drop_final()) turns_.withdraw();
+  }
+  /// An answer goes on until then, as far as is known.
+  void set_answering(Seconds until) {
+    const Lock lock(mutex_);
+    first_words_.set_answering(until);
+  }
+  /// The session's setting has changed, which is work. `stops_turn`: a draft is restarted with it.
+  void change(bool stops_turn) {
+    const Lock lock(mutex_);
+    has_changed_ = true;
+    if (stops_turn) turn_.request_stop();
+    changed_.notify_all();
+  }
+  /// Ends the turn in progress before its next pass.
+  void stop_turn() {
+    const Lock lock(mutex_);
+    turn_.request_stop();
+  }
+  /// The session has failed at these words: by themselves they are no longer work.
+  void block() {
+    const Lock lock(mutex_);
+    is_blocked_ = true;
+  }
+  /// Whether the user has said nothing.
+  bool is_empty() const { return queue_.size() == 0; }
 
   // What a recogniser finds in it, or has sent. Any thread, one call at a time.
 
-  void on_speech(int64_t, int64_t) override {}
+  void on_speech(int64_t number, int64_t milliseconds) override {
+    const Lock lock(mutex_);
+    first_words_.begin(number, milliseconds);
+  }
   void on_words(const std::string& words) override;
   void on_turn(const RecognisedTurn& turn) override;
   void on_lost(const SoundError& why) override;
@@ -99,35 +172,56 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
   /// As TurnRecogniser::expect_end(), with `words` as transcripts have them.
   void expect_end(const std::string& words, double probability);
   /// Time has passed; at least every 20 ms.
-  void tick();
+  void tick() {
+    const Lock lock(mutex_);
+    if (options_.asks) tick_locked();
+  }
   /// Nothing more is heard: an unfinished turn counts as a turn, and wait_newer() ends after it, by
   /// throwing `failure` if there is one.
   void end(std::exception_ptr failure = {});
 
-  TurnTaking::State state() const;
+  TurnTaking::State state() const {
+    const Lock lock(mutex_);
+    return taking_.state();
+  }
   /// Whether a turn is under way.
-  bool is_speaking() const;
+  bool is_speaking() const {
+    const Lock lock(mutex_);
+    return is_speaking_;
+  }
   /// Whether no turn is under way, but one is over and not yet answered.
-  bool is_over() const;
+  bool is_over() const {
+    const Lock lock(mutex_);
+    return !is_speaking_ && (taking_.is_answering() || !turns_.is_empty());
+  }
   /// Whether a turn is being answered, and the user has not ended the answer.
-  bool is_answering() const;
+  bool is_answering() const {
+    const Lock lock(mutex_);
+    return taking_.is_answering();
+  }
   /// Transcripts that were not taken yet, and times of them.
-  size_t size() const;
+  size_t size() const {
+    const Lock lock(mutex_);
+    return queue_.size() + turns_.size();
+  }
   /// How often the user's speech was lost.
-  int64_t num_lost() const;
+  int64_t num_lost() const {
+    const Lock lock(mutex_);
+    return num_lost_;
+  }
 
  private:
   TurnObserver observer();
   void hear_voice(const UserVoice& voice);
+  /// Words, of which only the listener knows what they do.
+  void tell_words(const std::string& words);
+  /// Its final transcript comes.
+  void commit(const std::string& words) REQUIRES(mutex_);
 
   void act(const TurnActions& actions, const std::string& words) REQUIRES(mutex_);
   void look_at_sound() REQUIRES(mutex_);
   void tick_locked() REQUIRES(mutex_);
   void end_turn(const std::string& words) REQUIRES(mutex_);
-  /// With the question that is asked again before it.
-  std::optional<Transcript> whole(std::optional<Transcript> heard) const REQUIRES(mutex_);
-  /// Words of a transcript without that question.
-  std::string without_again(const std::string& words) const;
 
   const Options options_;
   ConversationListener& listener_;
@@ -136,20 +230,20 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
   TranscriptQueue queue_;  // thread-safe
 
   mutable Mutex mutex_;
+  std::condition_variable_any changed_;
   TurnTaking taking_ GUARDED_BY(mutex_);
+  FirstWords first_words_ GUARDED_BY(mutex_);  // for who asks himself
+  AskedTurns turns_ GUARDED_BY(mutex_);
+  EndOfTurn end_ GUARDED_BY(mutex_);
   SoundStart start_ GUARDED_BY(mutex_);
-  Seconds sound_length_ GUARDED_BY(mutex_){0};          // that has arrived
-  Seconds voice_ended_ GUARDED_BY(mutex_){0};           // of the turn under way
-  Seconds words_known_ GUARDED_BY(mutex_){0};           // likewise
-  std::deque<SpokenTimes> untaken_ GUARDED_BY(mutex_);  // of final ones in the queue, not yet ended
-  SpokenTimes taken_ GUARDED_BY(mutex_){};              // of the last final one that was taken
-  bool is_speaking_ GUARDED_BY(mutex_) = false;         // a turn is under way
+  Seconds sound_length_ GUARDED_BY(mutex_){0};   // that has arrived
+  bool is_speaking_ GUARDED_BY(mutex_) = false;  // a turn is under way
   bool has_ended_ GUARDED_BY(mutex_) = false;
   int64_t num_played_ GUARDED_BY(mutex_) = 0;  // of the answers' sound, before this answer
-  std::string asked_ GUARDED_BY(mutex_);       // the last final transcript that was taken
-  std::string again_ GUARDED_BY(mutex_);       // that, if it is asked again
   std::string lost_ GUARDED_BY(mutex_);        // why something was lost last
   int64_t num_lost_ GUARDED_BY(mutex_) = 0;
+  bool has_changed_ GUARDED_BY(mutex_) = true;
+  bool is_blocked_ GUARDED_BY(mutex_) = false;
   std::stop_source turn_ GUARDED_BY(mutex_);
   std::stop_callback<std::function<void()>> on_stop_;
   std::optional<TurnRecogniser> recogniser_;  // last: its threads use the others

@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "hear/transcripts/transcript_source.h"
+#include "hear/turn_recogniser.h"
 #include "runtime/converse/turn.h"
 
 // What happens in a conversation. What an event refers to is valid until the call returns.
@@ -53,16 +54,35 @@ struct SoundStuck {};
 struct BrokenOff {
   std::string kept;
 };
-/// Something that the user said is lost; not told again for the same reason.
+/// Something that the user said is lost.
 struct SpeechLost {
   std::string why;
 };
 
-using ConversationEvent = std::variant<Heard, Drafted, SentenceDrafted, Said, RoundsDropped,
-                                       Answered, SoundStuck, BrokenOff, SpeechLost>;
+// In sound, for who asks himself (Conversation::Options::asks).
 
-/// Receives the events: those of a turn in the thread that answers, SpeechLost in any, with the
-/// conversation's lock. It must not call the conversation.
+/// The user has begun to speak: there are words, and over an answer more than an acknowledgement.
+/// Told again if the words were taken back meanwhile. `milliseconds`: of all sound so far.
+struct SpeechBegun {
+  int64_t turn = 0, milliseconds = 0;
+  bool is_again = false;
+};
+/// All words of the turn so far; none: they were taken back.
+struct WordsHeard {
+  const std::string& words;
+};
+/// The user's turn is over. `is_turn`: SpeechBegun was told, or the sender of the sound ended it.
+struct TurnHeard {
+  const RecognisedTurn& turn;
+  bool is_turn;
+};
+
+using ConversationEvent =
+    std::variant<Heard, Drafted, SentenceDrafted, Said, RoundsDropped, Answered, SoundStuck,
+                 BrokenOff, SpeechLost, SpeechBegun, WordsHeard, TurnHeard>;
+
+/// Receives the events: those of a turn in the thread that answers; SpeechLost and those of sound
+/// in any thread, one at a time, with the recogniser's lock.
 class ConversationListener {
  public:
   virtual ~ConversationListener() = default;

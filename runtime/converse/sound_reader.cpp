@@ -50,7 +50,7 @@ void SoundReader::end_sound(const std::stop_token& destroyed) {
   const int sample_rate = audio_.sample_rate();
   const auto block = static_cast<size_t>(kBlock.count() * sample_rate);
   AudioPace pace(sample_rate, clock_);
-  const EndOfTurn& end = conversation_.end_of_turn();
+  const EndOfTurn end = conversation_.end_of_turn();
   const int64_t wait_ms = end.waits ? end.waits->longest_ms : end.silence_ms;
   const Seconds longest = Seconds(static_cast<double>(wait_ms) / 1000) + kGrace;
   bool was_committed = false;

@@ -1,6 +1,7 @@
 #include "serve/realtime/dialogue.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -11,6 +12,8 @@ namespace predgen::serve {
 namespace {
 
 using Ended = ConversationEnded;
+
+constexpr Seconds kForever(std::numeric_limits<double>::infinity());
 
 TurnDetection first_detection(const RealtimeOffer& offer) {
   TurnDetection detection{.end = {.is_detected = offer.has_recogniser}};
@@ -38,12 +41,13 @@ bool are_alike(const RealtimeSettings& one, const RealtimeSettings& other) {
 
 }  // namespace
 
-Dialogue::Dialogue(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox)
+Dialogue::Dialogue(const RealtimeHost& host, ConversationListener& listener,
+                   Conversation& conversation)
     : listener_(listener),
-      inbox_(inbox),
+      conversation_(conversation),
       settings_(first_settings(host)),
       is_answering_(host.metrics.answering) {
-  if (host.offer.voice) inbox_.set_voice(host.offer.voice->synthesizer(settings_.voice));
+  if (host.offer.voice) voice_ = host.offer.voice->synthesizer(settings_.voice);
   listener_.on_event(SessionCreated{id_, settings_});
 }
 
@@ -55,13 +59,13 @@ RealtimeSettings Dialogue::settings() const {
 void Dialogue::update(RealtimeSettings settings, std::unique_ptr<SpeechSynthesizer> voice) {
   const Lock lock(mutex_);
   settings_ = std::move(settings);
-  if (voice) inbox_.set_voice(std::move(voice));
+  if (voice) voice_ = std::move(voice);
   change();
   listener_.on_event(SessionUpdated{id_, settings_});
 }
 
 void Dialogue::change_history() {
-  inbox_.renew_history();
+  has_new_history_ = true;
   change();
 }
 
@@ -95,6 +99,7 @@ void Dialogue::truncate_item(const std::string& id, int64_t milliseconds) {
   } else {
     items_.truncate(id, milliseconds);
     heard_until_ = Seconds(0);
+    tell_answering();
     change_history();
   }
   listener_.on_event(ItemTruncated{id, milliseconds});
@@ -145,7 +150,7 @@ std::string Dialogue::unanswered() const { return response_ ? "" : items_.pendin
 
 void Dialogue::respond_to_words() {
   if (!response_) return begin_response({settings_});
-  inbox_.hear("");
+  conversation_.hear("", "");
   queue_response();
 }
 
@@ -179,12 +184,13 @@ void Dialogue::begin_response(const ResponseRequest& request) {
                                kMaxTurnBytes));
   }
   is_owed_ = false;
+  conversation_.set_answering(kForever);  // before the client is told
   response_ = std::make_shared<RealtimeResponse>(listener_, info(request));
   is_answering_.set(true);
   // A turn planned without this response would take its words.
-  if (!are_alike(request.settings, settings_)) inbox_.change(/*stops_turn=*/true);
+  if (!are_alike(request.settings, settings_)) conversation_.change(/*stops_turn=*/true);
   is_unasked_ = is_blank(text);
-  inbox_.ask(text);
+  conversation_.ask(text);
 }
 
 void Dialogue::ask_again() {
@@ -203,13 +209,20 @@ void Dialogue::begin_next_response() {
   }
 }
 
-bool Dialogue::is_answering(Seconds now) const {
-  return response_ ? !stopped_ : now < heard_until_;
+void Dialogue::tell_answering() {
+  const Seconds until = !response_ ? heard_until_ : stopped_ ? Seconds(0) : kForever;
+  conversation_.set_answering(until);
+}
+
+void Dialogue::return_voice(std::unique_ptr<SpeechSynthesizer> voice) {
+  const Lock lock(mutex_);
+  if (!voice_) voice_ = std::move(voice);
 }
 
 void Dialogue::give_way() {
   heard_until_ = Seconds(0);
   next_response_.reset();
+  tell_answering();
   if (!response_) return;
   is_owed_ = true;
   interrupt(ResponseStatus::kInterrupted);
@@ -218,7 +231,8 @@ void Dialogue::give_way() {
 void Dialogue::interrupt(ResponseStatus reason) {
   if (stopped_) return;
   stopped_ = reason;
-  inbox_.stop_turn();
+  tell_answering();
+  conversation_.stop_turn();
 }
 
 void Dialogue::stop() {
@@ -228,10 +242,11 @@ void Dialogue::stop() {
 
 Dialogue::Plan Dialogue::plan_turn() {
   const Lock lock(mutex_);
-  Plan plan{.mail = inbox_.begin_turn(/*is_stopped=*/stopped_.has_value()),
+  Plan plan{.stop = conversation_.begin_turn(/*is_stopped=*/stopped_.has_value()),
+            .voice = std::move(voice_),
             .settings = response_ ? response_->info().settings : settings_};
   plan.system = joined(plan.settings.instructions, "\n\n", items_.system_text());
-  if (plan.mail.has_new_history) plan.history = items_.history();
+  if (std::exchange(has_new_history_, false)) plan.history = items_.history();
   return plan;
 }
 
@@ -248,11 +263,13 @@ bool Dialogue::wants(const char* events) const {
 void Dialogue::finish(const ResponseEnd& end, const TokenIds& ids) {
   const Lock lock(mutex_);
   // The session does not know the ids of calls, and has two answers in a row as two.
-  if (!end.calls.empty() || is_unasked_) inbox_.renew_history();
+  if (!end.calls.empty() || is_unasked_) has_new_history_ = true;
   finish_response(end, ids);
 }
 
 void Dialogue::finish_response(const ResponseEnd& end, const TokenIds& ids) {
+  heard_until_ = stopped_ || truncation_ ? Seconds(0) : response_->heard_until();
+  conversation_.set_answering(heard_until_);  // before the client is told
   const bool is_failed = end.status == ResponseStatus::kFailed;
   if (is_failed) items_.forget_pending();
   const bool is_unheard = end.status == ResponseStatus::kInterrupted &&
@@ -269,35 +286,34 @@ void Dialogue::finish_response(const ResponseEnd& end, const TokenIds& ids) {
   const std::string message = response_->item().id;
   if (truncation_ && items_.contains(message) && items_.find(message).num_samples > 0) {
     items_.truncate(message, *truncation_);
-    inbox_.renew_history();
+    has_new_history_ = true;
   }
-  heard_until_ = stopped_ || truncation_ ? Seconds(0) : response_->heard_until();
   truncation_.reset();
   response_.reset();
   is_answering_.set(false);
   stopped_.reset();
-  inbox_.change(/*stops_turn=*/false);  // what was for this response only
+  conversation_.change(/*stops_turn=*/false);  // what was for this response only
   if (is_ending_) return listener_.on_event(Ended{Ended::Reason::kServerStops});
   begin_next_response();
 }
 
 void Dialogue::clear_up() {
   const Lock lock(mutex_);
-  inbox_.renew_history();  // what the turn had cached goes
-  inbox_.change(/*stops_turn=*/false);
+  has_new_history_ = true;  // what the turn had cached goes
+  conversation_.change(/*stops_turn=*/false);
   if (!stopped_ || !response_) return;
-  inbox_.withdraw();
+  conversation_.withdraw();
   finish_response({.status = *stopped_});
 }
 
 void Dialogue::fail(const ApiError& error) {
   const Lock lock(mutex_);
-  inbox_.renew_history();
+  has_new_history_ = true;
   if (!response_) {
-    inbox_.block();  // the words that it was for are still there
+    conversation_.block();  // the words that it was for are still there
     return listener_.on_event(Failure{error});
   }
-  inbox_.withdraw();
+  conversation_.withdraw();
   finish_response({.status = ResponseStatus::kFailed, .error = error});
 }
 

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "core/mutex.h"
+#include "runtime/converse/conversation.h"
 #include "serve/new_id.h"
 #include "serve/realtime/conversation_items.h"
 #include "serve/realtime/conversation_listener.h"
 #include "serve/realtime/realtime_host.h"
 #include "serve/realtime/realtime_response.h"
-#include "serve/realtime/session_inbox.h"
+#include "voice/speech_synthesizer.h"
 
 namespace predgen::serve {
 
@@ -30,7 +31,7 @@ struct ResponseRequest {
 class Dialogue {
  public:
   /// Sends SessionCreated. UserError if the voice is not available. Borrows the last two.
-  Dialogue(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox);
+  Dialogue(const RealtimeHost& host, ConversationListener& listener, Conversation& conversation);
 
   // Requests of the client, in one thread. ApiError if one cannot be done.
 
@@ -70,8 +71,6 @@ class Dialogue {
   void expect_no_turns() REQUIRES(mutex_) { num_expected_ = 0; }
   /// The response that waits, if its time has come.
   void begin_next_response() REQUIRES(mutex_);
-  /// Whether a response is in progress, or the client is still playing one.
-  bool is_answering(Seconds now) const REQUIRES(mutex_);
   /// The user speaks: no response goes on, and none waits.
   void give_way() REQUIRES(mutex_);
 
@@ -79,12 +78,15 @@ class Dialogue {
 
   /// How the session is set up for the turn that begins.
   struct Plan {
-    SessionInbox::Mail mail;
+    std::stop_token stop{};
+    std::unique_ptr<SpeechSynthesizer> voice{};  // null: unchanged
     RealtimeSettings settings{};
     std::string system{};
     std::optional<std::vector<Message>> history{};  // nullopt: the one it has
   };
   Plan plan_turn();
+  /// Takes back a voice that could not be used, unless there is a newer one.
+  void return_voice(std::unique_ptr<SpeechSynthesizer> voice);
   /// Null: none is in progress.
   std::shared_ptr<RealtimeResponse> response() const;
   /// Whether the client asked for these events of ours.
@@ -100,7 +102,9 @@ class Dialogue {
 
  private:
   /// The session has something new to take in; a draft is restarted with it.
-  void change() REQUIRES(mutex_) { inbox_.change(/*stops_turn=*/!response_); }
+  void change() REQUIRES(mutex_) { conversation_.change(/*stops_turn=*/!response_); }
+  /// The conversation is to know that a response is in progress, or the client is playing one.
+  void tell_answering() REQUIRES(mutex_);
   void change_history() REQUIRES(mutex_);
   ResponseInfo info(const ResponseRequest& request) const REQUIRES(mutex_);
   void begin_response(const ResponseRequest& request) REQUIRES(mutex_);
@@ -108,7 +112,7 @@ class Dialogue {
   void finish_response(const ResponseEnd& end, const TokenIds& ids = {}) REQUIRES(mutex_);
 
   ConversationListener& listener_;
-  SessionInbox& inbox_;
+  Conversation& conversation_;
   const std::string id_ = new_id("sess_"), conversation_id_ = new_id("conv_");
 
   mutable Mutex mutex_;
@@ -116,6 +120,8 @@ class Dialogue {
   ConversationItems items_ GUARDED_BY(mutex_);
   std::shared_ptr<RealtimeResponse> response_ GUARDED_BY(mutex_);  // under way; null: none
   std::optional<int64_t> truncation_ GUARDED_BY(mutex_);           // of its item, in milliseconds
+  std::unique_ptr<SpeechSynthesizer> voice_ GUARDED_BY(mutex_);    // that the session is to take
+  bool has_new_history_ GUARDED_BY(mutex_) = false;                // that it is to take, too
   bool is_unasked_ GUARDED_BY(mutex_) = false;                     // the response: no user's words
   std::optional<ResponseStatus> stopped_ GUARDED_BY(mutex_);       // why the turn was
   Seconds heard_until_ GUARDED_BY(mutex_){0};                      // the last response, if it is

@@ -40,24 +40,12 @@ void with_sound(const Work& work) {
 
 }  // namespace
 
-Listening::Listening(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox,
-                     Dialogue& dialogue)
+Listening::Listening(const RealtimeHost& host, ConversationListener& listener,
+                     Conversation& conversation, Dialogue& dialogue)
     : listener_(listener),
-      inbox_(inbox),
+      conversation_(conversation),
       dialogue_(dialogue),
-      is_speaking_(host.metrics.speaking),
-      clock_(host.clock),
-      // A client has no way to pause: its answer ends with the first words.
-      taking_({.language = host.offer.language, .until_left = Seconds(0)}) {
-  if (!host.offer.has_recogniser) return;
-  RecognisedTurnHandler& self = *this;
-  turns_.emplace(host.make_recogniser, kRealtimeRate, host.clock, self);
-  const TurnConfig& turn = host.session.turn;
-  if (turn.waits_for_pauses || turn.work == InputTimeWork::kPreempt) {
-    turns_->set_on_pause([this](const std::string& words) { on_pause(words); });
-  }
-  use(dialogue.settings());
-}
+      is_speaking_(host.metrics.speaking) {}
 
 void Listening::hear(const TranscriptLine& line) {
   const Lock lock(dialogue_.mutex());
@@ -65,11 +53,13 @@ void Listening::hear(const TranscriptLine& line) {
   check_length(line);
   is_speaking_.set(!line.is_final && !is_blank(line.text));
   if (!line.is_final) {
-    return inbox_.hear(is_blank(line.text) ? "" : joined(dialogue_.unanswered(), "\n", line.text));
+    const bool is_blank_line = is_blank(line.text);
+    return conversation_.hear(is_blank_line ? "" : dialogue_.unanswered(),
+                              is_blank_line ? "" : line.text);
   }
   dialogue_.check_open();
   if (is_blank(line.text)) {
-    inbox_.hear("");
+    conversation_.hear("", "");
     throw ApiError({.param = "text", .code = "invalid_value"},
                    "invalid value for 'text': the turn has ended, and nothing was said");
   }
@@ -81,7 +71,7 @@ void Listening::check_length(const TranscriptLine& line) {
   const std::string before = dialogue_.unanswered();
   if (joined(before, "\n", line.text).size() <= kMaxTurnBytes) return;
   is_speaking_.set(false);
-  inbox_.hear(before);
+  conversation_.hear(before, "");
   throw ApiError(
       {.param = "text", .code = "turn_too_long"},
       fmt::format("the turn's text has more than {} bytes, and is lost: end turns earlier",
@@ -89,28 +79,18 @@ void Listening::check_length(const TranscriptLine& line) {
 }
 
 void Listening::use(const RealtimeSettings& settings) {
-  if (!turns_) return;
+  if (!conversation_.has_recogniser()) return;
   if (decoder_->format() != settings.input_format) decoder_.emplace(settings.input_format);
   const TurnDetection& detection = settings.turn_detection;
   creates_response_ = detection.creates_response;
   interrupts_response_ = detection.interrupts_response;
   EndOfTurn end = detection.end;
   end.by_words = end.by_words && settings.speculates;  // else none reports it
-  turns_->set_end(end);
-}
-
-void Listening::expect_end(const std::string& words, double probability) {
-  if (!turns_) return;
-  size_t before = 0;  // of earlier words, before these words
-  {
-    const Lock lock(dialogue_.mutex());
-    before = joined(dialogue_.unanswered(), "\n", "x").size() - 1;
-  }
-  if (before <= words.size()) turns_->expect_end(words.substr(before), probability);
+  conversation_.set_end(end);
 }
 
 void Listening::expect_sound() {
-  if (!turns_) {
+  if (!conversation_.has_recogniser()) {
     throw ApiError({.code = "no_recogniser"},
                    "sound is not understood here: no recogniser is configured. Send the words by "
                    "predgen.transcript.update, or by conversation.item.create");
@@ -123,7 +103,7 @@ void Listening::append_sound(const std::string& base64) {
   expect_sound();
   const std::optional<std::string> bytes = from_base64(base64);
   if (!bytes) RequestFields::fail_value("audio", "must be base64");
-  with_sound([&] { turns_->add(decoder_->decode(*bytes)); });
+  with_sound([&] { conversation_.add_sound(decoder_->decode(*bytes)); });
 }
 
 void Listening::commit_sound() {
@@ -135,8 +115,8 @@ void Listening::commit_sound() {
   }
   try {
     with_sound([&] {
-      turns_->add(decoder_->finish());
-      turns_->commit();
+      conversation_.add_sound(decoder_->finish());
+      conversation_.commit_sound();
     });
   } catch (...) {
     const Lock lock(dialogue_.mutex());
@@ -149,92 +129,49 @@ void Listening::commit_sound() {
 void Listening::clear_sound() {
   expect_sound();
   decoder_->clear();
-  turns_->clear();
+  conversation_.clear_sound();
   {
     const Lock lock(dialogue_.mutex());
     is_speaking_.set(false);
-    forget_speech();
   }
   listener_.on_event(SoundCleared{});
 }
 
-void Listening::on_speech(int64_t number, int64_t milliseconds) {
-  item_ = {.turn = number, .id = new_id("item_")};
+void Listening::take(const SpeechBegun& speech) {
   const Lock lock(dialogue_.mutex());
   is_speaking_.set(true);
-  speech_ = {.started = {item_->id, milliseconds}, .interrupts = interrupts_response_};
-}
-
-void Listening::note_speech(const std::string& words) {
-  if (!speech_) return;
-  const Seconds now = clock_.now();
-  const bool is_answering = dialogue_.is_answering(now);
-  if (is_answering && !taking_.is_answering()) taking_.on_taken(now);
-  if (!is_answering) taking_.on_silent();
-  taking_.on_words(now, words);
-  if (taking_.is_answering()) return;
-  told_ = std::exchange(speech_, std::nullopt);
-  if (!std::exchange(told_->is_told, true)) listener_.on_event(told_->started);
-  if (told_->interrupts) dialogue_.give_way();
-}
-
-bool Listening::is_no_turn(const SpokenTurn& turn) {
-  note_speech(turn.text);
-  const bool is_untold = speech_ && !speech_->is_told;
-  forget_speech();
-  return is_untold;
-}
-
-void Listening::forget_speech() {
-  speech_.reset();
-  told_.reset();
-  taking_.on_lost(clock_.now());
-}
-
-void Listening::on_words(const std::string& words) {
-  {
-    const Lock lock(dialogue_.mutex());
-    note_speech(words);
+  if (!speech.is_again) {
+    item_ = {.turn = speech.turn, .id = new_id("item_")};
+    listener_.on_event(SpeechStarted{item_->id, speech.milliseconds});
   }
+  if (interrupts_response_) dialogue_.give_way();
+}
+
+void Listening::take(const WordsHeard& heard) {
   TranscriptLine line;
-  line.text = words;
+  line.text = heard.words;
   try {
     hear(line);
   } catch (const ApiError& error) {  // the recogniser goes on
     listener_.on_event(Failure{error});
   }
-  if (!is_blank(words)) return;
+  if (!is_blank(heard.words)) return;
   const Lock lock(dialogue_.mutex());
-  take_back();
-}
-
-void Listening::take_back() {
-  if (!told_) return;
-  speech_ = told_;
   dialogue_.ask_again();
   dialogue_.begin_next_response();
 }
 
-void Listening::on_pause(const std::string& words) {
-  const Lock lock(dialogue_.mutex());
-  const std::string all = joined(dialogue_.unanswered(), "\n", words);
-  if (all.size() <= kMaxTurnBytes) inbox_.pause(all);
-}
-
-void Listening::on_turn(const RecognisedTurn& recognised) {
-  SpokenTurn turn{recognised};
+void Listening::take(const TurnHeard& heard) {
+  SpokenTurn turn{heard.turn};
   const bool is_known = item_ && item_->turn == turn.number;
   turn.item = is_known ? item_->id : new_id("item_");
   turn.responds = creates_response_ && !turn.was_committed;
   const Lock lock(dialogue_.mutex());
-  if (turn.was_committed) {
-    dialogue_.expect_turns(-1);
-    forget_speech();
-  }
+  if (turn.was_committed) dialogue_.expect_turns(-1);
   try {
-    if (is_no_turn(turn)) {
+    if (!heard.is_turn) {
       is_speaking_.set(false);
-      inbox_.hear(dialogue_.unanswered());
+      conversation_.hear(dialogue_.unanswered(), "");
       dialogue_.ask_again();
     } else {
       add_spoken(turn);
@@ -255,17 +192,16 @@ void Listening::add_spoken(const SpokenTurn& turn) {
                                              .is_forgotten = is_blank(turn.text),
                                              .is_spoken = true});
   listener_.on_event(TurnSpoken{turn, added, items.previous(added.id)});
-  inbox_.hear(dialogue_.unanswered());
+  conversation_.hear(dialogue_.unanswered(), "");
 }
 
-void Listening::on_lost(const SoundError& why) {
-  const ApiError error = sound_error(why);
+void Listening::take(const SpeechLost& lost) {
+  const ApiError error = sound_error({SoundError::Kind::kLost, lost.why});
   const Lock lock(dialogue_.mutex());
   dialogue_.expect_no_turns();
   is_speaking_.set(false);
-  forget_speech();
   listener_.on_event(Failure{error});
-  inbox_.hear(dialogue_.unanswered());
+  conversation_.hear(dialogue_.unanswered(), "");
   dialogue_.ask_again();
   dialogue_.begin_next_response();
 }

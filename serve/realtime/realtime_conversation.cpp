@@ -1,24 +1,61 @@
 #include "serve/realtime/realtime_conversation.h"
 
 #include <utility>
+#include <variant>
 
 namespace predgen::serve {
 
-RealtimeConversation::RealtimeConversation(const RealtimeHost& host, ConversationListener& listener,
+namespace {
+
+/// Events that a client has no use for.
+struct Nobody {
+  static void take(const SoundStuck&) {}
+  static void take(const RoundsDropped&) {}
+};
+
+Conversation::Options conversation_options(const RealtimeHost& host) {
+  const TurnConfig& turn = host.session.turn;
+  return {.make_recogniser = host.offer.has_recogniser ? host.make_recogniser : MakeRecogniser(),
+          .sample_rate = kRealtimeRate,
+          // A client has no way to pause: its answer ends with the first words.
+          .rules = {.language = host.offer.language, .until_left = Seconds(0)},
+          .tells_pauses = turn.waits_for_pauses || turn.work == InputTimeWork::kPreempt,
+          .baton = &host.baton,
+          .asks = false};
+}
+
+}  // namespace
+
+RealtimeConversation::RealtimeConversation(const RealtimeHost& host,
+                                           serve::ConversationListener& listener,
                                            std::string client)
     : host_(host),
       listener_(listener),
-      inbox_(host.baton, host.clock),
-      dialogue_(host, listener, inbox_),
-      loop_(host, listener, inbox_, dialogue_, std::move(client)),
-      listening_(host, listener, inbox_, dialogue_) {
-  if (!host.offer.has_recogniser) return;
-  loop_.set_on_end_by_words([this](const std::string& words, double probability) {
-    listening_.expect_end(words, probability);
-  });
+      dialogue_(host, listener, conversation_),
+      loop_(host, listener, conversation_, dialogue_, std::move(client)),
+      listening_(host, listener, conversation_, dialogue_),
+      conversation_(conversation_options(host), *this, host.clock, {}) {
+  listening_.use(dialogue_.settings());
+  thread_ = std::jthread([this](const std::stop_token& stop) { loop_.run(stop); });
 }
 
-RealtimeConversation::~RealtimeConversation() { loop_.set_on_end_by_words({}); }
+RealtimeConversation::~RealtimeConversation() {
+  thread_.request_stop();
+  dialogue_.stop();
+}
+
+void RealtimeConversation::on_event(const predgen::ConversationEvent& event) {
+  const auto take = [this](const auto& one) {
+    if constexpr (requires { loop_.take(one); }) {
+      loop_.take(one);
+    } else if constexpr (requires { listening_.take(one); }) {
+      listening_.take(one);
+    } else {
+      Nobody::take(one);
+    }
+  };
+  std::visit(take, event);
+}
 
 void RealtimeConversation::update(RealtimeSettings settings, Refusals refusals,
                                   const std::string& event_id) {

@@ -1,24 +1,26 @@
 #pragma once
 
 #include <string>
+#include <thread>
 
+#include "runtime/converse/conversation.h"
 #include "serve/realtime/dialogue.h"
 #include "serve/realtime/listening.h"
 #include "serve/realtime/turn_loop.h"
 
 namespace predgen::serve {
 
-/// A client's conversation: the dialogue, listening, and the thread that answers.
-/// Used by one thread, except for words from a recogniser. Lock order: sound,
-/// dialogue, inbox or a response, speaker. A stop callback must not call the
-/// dialogue.
-class RealtimeConversation {
+/// A client's conversation: one that it steers itself, with a dialogue of items and settings, and
+/// the thread that answers. Used by one thread, except for words from a recogniser. Lock order: the
+/// recogniser's, the dialogue's, the conversation's or a response's, the speaker's. A stop callback
+/// must not call the dialogue.
+class RealtimeConversation : private predgen::ConversationListener {
  public:
   /// `client`: for the baton; empty: a client of its own. UserError if the voice is not available.
   /// Borrows both.
-  RealtimeConversation(const RealtimeHost& host, ConversationListener& listener,
+  RealtimeConversation(const RealtimeHost& host, serve::ConversationListener& listener,
                        std::string client = {});
-  ~RealtimeConversation();
+  ~RealtimeConversation() override;
   RealtimeConversation(const RealtimeConversation&) = delete;
   RealtimeConversation& operator=(const RealtimeConversation&) = delete;
 
@@ -32,12 +34,15 @@ class RealtimeConversation {
   void report(const Refusals& refusals, const std::string& event_id);
 
  private:
+  void on_event(const predgen::ConversationEvent& event) override;
+
   const RealtimeHost& host_;
-  ConversationListener& listener_;
-  SessionInbox inbox_;
+  serve::ConversationListener& listener_;
   Dialogue dialogue_;
   TurnLoop loop_;
-  Listening listening_;  // last: sound ends first
+  Listening listening_;
+  Conversation conversation_;  // its threads use those before
+  std::jthread thread_;        // last: it uses all of them
 };
 
 }  // namespace predgen::serve

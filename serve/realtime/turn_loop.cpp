@@ -38,23 +38,16 @@ ApiError to_api_error(const TurnError& error) {
 
 }  // namespace
 
-TurnLoop::TurnLoop(const RealtimeHost& host, ConversationListener& listener, SessionInbox& inbox,
-                   Dialogue& dialogue, std::string client)
+TurnLoop::TurnLoop(const RealtimeHost& host, ConversationListener& listener,
+                   Conversation& conversation, Dialogue& dialogue, std::string client)
     : host_(host),
       listener_(listener),
-      inbox_(inbox),
+      conversation_(conversation),
       dialogue_(dialogue),
       client_(std::move(client)),
-      drafts_(listener),
-      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+      drafts_(listener) {}
 
-TurnLoop::~TurnLoop() {
-  thread_.request_stop();
-  dialogue_.stop();
-  thread_.join();
-}
-
-void TurnLoop::work(const std::stop_token& stop) {
+void TurnLoop::run(const std::stop_token& stop) {
   const c10::InferenceMode inference;
   const Baton::Hold hold(host_.baton, client_);
   try {
@@ -62,7 +55,7 @@ void TurnLoop::work(const std::stop_token& stop) {
     config.rests = &host_.baton;
     Session session(config, host_.engine, host_.tokenizer, std::make_unique<SilentSpeaker>(),
                     host_.clock);
-    while (inbox_.wait(stop)) {
+    while (conversation_.wait_for_work(stop)) {
       try {
         take_turn(session);
       } catch (const Interrupted&) {
@@ -80,18 +73,16 @@ void TurnLoop::work(const std::stop_token& stop) {
 
 void TurnLoop::take_turn(Session& session) {
   Dialogue::Plan plan = dialogue_.plan_turn();
-  const std::stop_token stop = plan.mail.stop;
-  const bool has_audio = plan.settings.has_audio;
+  has_audio_ = plan.settings.has_audio;
   prepare(session, std::move(plan));
-  if (inbox_.is_empty()) return;
+  if (conversation_.is_empty()) return;
   drafts_.begin_turn();
-  const std::optional<TurnResult> result = session.run_turn(inbox_, observer(), stop);
-  if (has_audio && sink_) sink_->drain();  // what a resampler holds
-  if (result) finish_turn(session, *result);
+  session_ = &session;
+  conversation_.take_turn_begun(session, conversation_);
 }
 
 void TurnLoop::prepare(Session& session, Dialogue::Plan plan) {
-  if (plan.mail.voice) use_voice(plan.mail.voice, session);
+  if (plan.voice) use_voice(plan.voice, session);
   const RealtimeSettings& wanted = plan.settings;
   session.set_silent(!wanted.has_audio);
   const SessionConfig& config = host_.session;
@@ -110,7 +101,7 @@ void TurnLoop::prepare(Session& session, Dialogue::Plan plan) {
     if (!history) history = session.history();
   }
   try {
-    if (history) session.set_history(*history, plan.mail.stop);
+    if (history) session.set_history(*history, plan.stop);
   } catch (const UserError& error) {
     throw unusable(error.what());
   }
@@ -139,39 +130,27 @@ void TurnLoop::use_voice(std::unique_ptr<SpeechSynthesizer>& voice, Session& ses
     session.set_speaker(std::move(speaker));
     voice_ = std::move(voice);
   } catch (...) {  // no thread, for example: the next turn tries again
-    inbox_.return_voice(std::move(voice));
+    dialogue_.return_voice(std::move(voice));
     throw;
   }
 }
 
-void TurnLoop::set_on_end_by_words(OnEndByWords tell) {
-  const Lock lock(mutex_);
-  on_end_by_words_ = std::move(tell);
+void TurnLoop::take(const Drafted& drafted) {
+  drafts_.draft(drafted.draft, drafted.accepted_bytes, dialogue_.wants("speculation"));
 }
 
-TurnObserver TurnLoop::observer() {
-  TurnObserver observer;
-  observer.on_transcript = [this](const Transcript& heard) { drafts_.hear(heard); };
-  observer.on_draft = [this](const std::string& draft, size_t accepted_bytes) {
-    drafts_.draft(draft, accepted_bytes, dialogue_.wants("speculation"));
-  };
-  if (dialogue_.settings().turn_detection.end.by_words) {
-    observer.on_end_by_words = [this](const std::string& words, double probability) {
-      const Lock lock(mutex_);
-      if (on_end_by_words_) on_end_by_words_(words, probability);
-    };
-  }
-  observer.on_first_sentence = [this](const std::string& sentence) {
-    if (dialogue_.wants("sentence")) listener_.on_event(SentenceReady{sentence});
-  };
-  observer.on_text = [this](const std::string& text) {
-    drafts_.answer(text, dialogue_.wants("speculation"));
-    dialogue_.response()->add_text(text);
-  };
-  return observer;
+void TurnLoop::take(const SentenceDrafted& drafted) {
+  if (dialogue_.wants("sentence")) listener_.on_event(SentenceReady{drafted.sentence});
 }
 
-void TurnLoop::finish_turn(const Session& session, const TurnResult& result) {
+void TurnLoop::take(const Said& said) {
+  drafts_.answer(said.text, dialogue_.wants("speculation"));
+  dialogue_.response()->add_text(said.text);
+}
+
+void TurnLoop::take(const Answered& answered) {
+  const TurnResult& result = answered.result;
+  if (has_audio_ && sink_) sink_->drain();  // what a resampler holds
   host_.metrics.count_turn(result.metrics);
   host_.metrics.count_generated(std::ssize(result.answer));
   if (result.error) {
@@ -190,7 +169,7 @@ void TurnLoop::finish_turn(const Session& session, const TurnResult& result) {
   if (dialogue_.wants("metrics")) {
     listener_.on_event(TurnMeasured{dialogue_.response()->info().id, result});
   }
-  dialogue_.finish(end, end.calls.empty() ? session.history().back().ids : TokenIds());
+  dialogue_.finish(end, end.calls.empty() ? session_->history().back().ids : TokenIds());
 }
 
 }  // namespace predgen::serve

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+#include <thread>
 #include <vector>
 
+#include "core/error.h"
 #include "tests/fakes/manual_clock.h"
 #include "tests/fakes/playing_sink.h"
 #include "tests/fakes/told_conversation.h"
@@ -123,6 +126,56 @@ TEST(Conversation, WhatWasHeardOfATurnAtTheEndIsOne) {
   desk.turns.end();
   EXPECT_TRUE(desk.next().is_final);
   EXPECT_EQ(desk.next().text, "the end");
+}
+
+/// A turn is stopped, and the next one's final transcript comes at once, while a session that was
+/// woken still waits for the baton.
+TEST(Conversation, AStoppedTurnTakesNoFinalTranscript) {
+  Baton baton;
+  ManualClock clock;
+  ToldConversation told;
+  Conversation user({.baton = &baton, .asks = false}, told, clock, {});
+  std::promise<void> begun;
+  auto turn = std::async(std::launch::async, [&] {
+    const Baton::Hold hold(baton);
+    user.begin_turn();
+    begun.set_value();
+    return user.wait_newer(0, clock);
+  });
+  begun.get_future().wait();
+  {
+    const Baton::Hold hold(baton);  // it rests
+    user.hear("", "words");
+    while (baton.num_waiting() == 0) std::this_thread::yield();
+    user.stop_turn();
+    user.ask("words that end");
+  }
+  ASSERT_THROW(turn.get(), Interrupted);
+  const Baton::Hold hold(baton);
+  user.begin_turn();
+  EXPECT_TRUE(user.wait_newer(0, clock)->is_final) << "the next turn's";
+}
+
+TEST(Conversation, WhatComesWhileItsSessionWaitsForTheBatonIsTaken) {
+  Baton baton;
+  ManualClock clock;
+  ToldConversation told;
+  Conversation user({.baton = &baton, .asks = false}, told, clock, {});
+  std::promise<void> begun;
+  auto turn = std::async(std::launch::async, [&] {
+    const Baton::Hold hold(baton);
+    user.begin_turn();
+    begun.set_value();
+    return user.wait_newer(0, clock);
+  });
+  begun.get_future().wait();
+  {
+    const Baton::Hold hold(baton);
+    user.hear("", "one");
+    while (baton.num_waiting() == 0) std::this_thread::yield();
+    user.hear("", "one two");
+  }
+  EXPECT_EQ(turn.get()->text, "one two");
 }
 
 }  // namespace
