@@ -11,7 +11,7 @@ namespace predgen {
 namespace {
 
 constexpr size_t kLongestMatch = 8;
-constexpr size_t kMostPlaces = 1024;  // that are looked at for one match
+constexpr size_t kMostMatches = 1024;  // that are looked at for one match
 
 }  // namespace
 
@@ -71,7 +71,7 @@ std::vector<TokenIds> AnswerStore::find(TokenSpan tokens, int64_t max_paths,
   const auto is_full = [&] { return std::ssize(paths) >= max_paths; };
   for (auto match = matches.rbegin(); match != matches.rend() && !is_full(); ++match) {
     std::map<Start, Way> ways;
-    const size_t step = 1 + (match->end - match->begin) / kMostPlaces;
+    const size_t step = 1 + (match->end - match->begin) / kMostMatches;
     for (size_t i = match->begin; i < match->end; i += step) {
       const uint32_t place = order_[i];
       const Start start{text_[place], place + 1 < text_.size() ? text_[place + 1] : kNone};
