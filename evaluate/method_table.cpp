@@ -42,7 +42,7 @@ std::string missing_cell(const Json& judged) {
 }
 
 std::string grade_cell(const Json& judged) {
-  if (judged.is_null()) return "no judge";
+  if (judged.is_null()) return "-";
   const Json& grade = at_path(judged, {"grade"});
   return grade.is_null() ? "-" : number(at_path(grade, {"mean"}), 1, 2) + missing_cell(grade);
 }

@@ -118,7 +118,7 @@ def main(scratch):
         output = scratch / kind
         config.write_text(CONFIG.format(output=output, kind=kind, file=file))
         done = run("eval", "--config", config)
-        check(done.returncode == 0 and done.stdout.count("no judge") == 3, f"without a judge the table says so: {done.stderr}")
+        check(done.returncode == 0 and "judge" not in done.stdout, f"without a judge there is no column: {done.stdout}{done.stderr}")
         by_an_endpoint(output, prompts)
     by_our_server(scratch / "prompts", prompts)
     config.write_text(config.read_text() + "judge: {endpoint: http://127.0.0.1:9/v1, model: fair, prompts: x}\n")

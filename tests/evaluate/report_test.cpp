@@ -193,7 +193,7 @@ TEST(Report, SaysWhatCameBeforeEachTurn) {
 TEST(Report, ShowsWhatAJudgeSaid) {
   Json report = Fixture().report();
   EXPECT_TRUE(report["methods"]["top3"]["judge"].is_null());
-  EXPECT_NE(format_table(report).find(" no judge "), std::string::npos);
+  EXPECT_EQ(format_table(report).find("judge"), std::string::npos) << "a column without a value";
   for (const auto& [name, method] : report["runs"][0]["methods"].items()) {
     method["judge"] = Json::parse(R"({"grade":{"mean":6.0,"n":2,"missing":0},"pairs":null})");
   }
@@ -204,7 +204,6 @@ TEST(Report, ShowsWhatAJudgeSaid) {
   for (const char* part : {" 6.00 ", " 9.00 1 out ", " 1/0/0 1 out "}) {
     EXPECT_NE(table.find(part), std::string::npos) << part << table;
   }
-  EXPECT_EQ(table.find("no judge"), std::string::npos);
 }
 
 TEST(Report, TurnsOfTheTrainingDataAreShownApart) {
