@@ -292,7 +292,8 @@ void add_serve(CLI::App& app, const std::stop_token& stop) {
                    "also be a Wyoming service, for Home Assistant; 0: a free port")
       ->check(CLI::Range(int64_t{0}, int64_t{65535}));
   command->add_option("--recogniser", options->recogniser,
-                      "What hears: base or tiny (Whisper's), the folder of a streaming sherpa-onnx "
+                      "What hears: base or tiny (Whisper's), moonshine, base+moonshine (both), the "
+                      "folder of a streaming sherpa-onnx "
                       "model, the ws:// address of a sherpa-onnx server, or none; base if it is "
                       "absent and there");
   command->add_option("--language", options->language,

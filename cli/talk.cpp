@@ -154,7 +154,8 @@ void add_talk(CLI::App& app, const std::stop_token& stop) {
       "(nothing is kept without it)");
   command
       ->add_option("--recogniser", options->recogniser,
-                   "base or tiny (Whisper's), the folder of a streaming sherpa-onnx model, or the "
+                   "base or tiny (Whisper's), moonshine, base+moonshine (both), the folder of a "
+                   "streaming sherpa-onnx model, or the "
                    "ws:// address of a sherpa-onnx server")
       ->capture_default_str();
   command

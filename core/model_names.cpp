@@ -19,6 +19,7 @@ constexpr KnownModel kKnown[] = {
     {"smollm2", "language model", "SmolLM2 135M Instruct, Q4_1", 98362432, "Apache-2.0"},
     {"whisper-base", "recogniser", "Whisper base, 99 languages, 8 bits", 80408071, "MIT"},
     {"whisper-tiny.en", "recogniser", "Whisper tiny, English, 8 bits", 43206392, "MIT"},
+    {"moonshine-tiny", "recogniser", "Moonshine tiny, English", 43944900, "MIT"},
     {"silero", "voice activity", "Silero VAD 6.2", 2328599, "MIT"},
     {"smart-turn", "end of turn", "Smart Turn 3.2, 8 bits", 8680483, "BSD-2-Clause"},
     {"hibari", "voice", "Hibari, English, one voice, 24 kHz", 7951799, "Apache-2.0"},

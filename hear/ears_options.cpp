@@ -23,6 +23,9 @@ std::vector<std::string> ears_arguments(const EarsOptions& options) {
                                      "--voice-activity", options.voice_activity.string(),
                                      "--language",       options.language,
                                      "--threads",        std::to_string(options.num_threads)};
+  if (!options.fast_recogniser.empty()) {
+    arguments.insert(arguments.end(), {"--fast-recogniser", options.fast_recogniser.string()});
+  }
   if (!options.end_of_turn.empty()) {
     arguments.insert(arguments.end(), {"--end-of-turn", options.end_of_turn.string()});
   }

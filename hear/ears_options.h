@@ -17,12 +17,13 @@ struct EarsLimits {
 
 /// A recogniser on this machine: the program predgen-ears and its models.
 struct EarsOptions {
-  std::filesystem::path recogniser{};      // folder: Whisper's, or a streaming transducer's
-  std::filesystem::path voice_activity{};  // Silero's .onnx file, or the folder with it
-  std::filesystem::path end_of_turn{};     // smart-turn's; empty: no turn end is judged by sound
-  std::string language = "en";             // a code that Whisper has; a transducer has its own
-  int num_threads = 1;                     // of one decode: a second one gains little
-  std::filesystem::path program{};         // empty: predgen-ears beside this program
+  std::filesystem::path recogniser{};  // folder: Whisper's, Moonshine's or a streaming transducer's
+  std::filesystem::path fast_recogniser{};  // folder: Moonshine's, beside Whisper; may be empty
+  std::filesystem::path voice_activity{};   // Silero's .onnx file, or the folder with it
+  std::filesystem::path end_of_turn{};      // smart-turn's; empty: no turn end is judged by sound
+  std::string language = "en";              // a code that Whisper has; a transducer has its own
+  int num_threads = 1;                      // of one decode: a second one gains little
+  std::filesystem::path program{};          // empty: predgen-ears beside this program
   EarsLimits limits{};
 };
 

@@ -5,6 +5,11 @@
 #include "hear/sherpa_recogniser.h"
 
 namespace predgen {
+namespace {
+
+constexpr const char* kBoth = "base+moonshine";
+
+}  // namespace
 
 MakeRecogniser recognisers_at(const std::string& url) {
   if (url.empty()) return {};
@@ -27,13 +32,15 @@ MakeRecogniser recognisers_named(const std::string& name, const std::string& lan
                       .voice_activity = speech_model("silero"),
                       .end_of_turn = speech_model("smart-turn"),
                       .language = language};
-  if (name == "base") options.recogniser = speech_model("whisper-base");
+  if (name == "base" || name == kBoth) options.recogniser = speech_model("whisper-base");
   if (name == "tiny") options.recogniser = speech_model("whisper-tiny.en");
+  if (name == "moonshine") options.recogniser = speech_model("moonshine-tiny");
+  if (name == kBoth) options.fast_recogniser = speech_model("moonshine-tiny");
   return recognisers_here(options);
 }
 
 std::string language_heard(const std::string& name, const std::string& language) {
-  if (name == "tiny") return "en";
+  if (name == "tiny" || name == "moonshine" || name == kBoth) return "en";
   return name == "base" ? language : "";
 }
 

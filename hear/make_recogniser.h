@@ -19,7 +19,8 @@ MakeRecogniser recognisers_here(const EarsOptions& options);
 /// Whether `name` is one of recognisers_named() on another server.
 bool is_recogniser_url(const std::string& name);
 
-/// "base" and "tiny" (Whisper's, of scripts/fetch_model.py), the folder of a model for
+/// "base" and "tiny" (Whisper's, of scripts/fetch_model.py), "moonshine", "base+moonshine"
+/// (Moonshine while the user speaks, Whisper for pauses and ends), the folder of a model for
 /// predgen-ears, or the ws:// address of a server; empty: an empty function. `language`: the
 /// language spoken, for Whisper base. UserError as above, and for missing models.
 MakeRecogniser recognisers_named(const std::string& name, const std::string& language = "en");

@@ -104,6 +104,17 @@ MODELS = {
             "encoder.onnx": File(12881830, "b7576d808ac448f90617b30f456d0c737fe8b810f5113d8f1ac816d336c96c4c"),
             "decoder.onnx": File(29489008, "69db92d9e8c0ac73dfb8f2fcf11ac5e55154be33978ceb44f6e8e3a222fdae25"),
             "tokens.txt": File(835554, "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930")}),
+    "moonshine-tiny": Model(RECOGNISER, "Moonshine tiny, English", "MIT", (
+        Wheel("moonshine-voice", "moonshine_voice-0.0.73-py3-none-manylinux_2_34_x86_64.whl", 56320672,
+              "6461c8097ed78d054c46b4c821143008a07b5fa1f4169674493ccfa06c1407db", (
+                  Member("moonshine_voice/assets/tiny-en/encoder_model.ort", "encoder_model.ort", 13281600,
+                         "94e90a4654fc45cdfedb77c4c08e1739f48862998e58fada384b25118134f221"),
+                  Member("moonshine_voice/assets/tiny-en/decoder_model_merged.ort", "decoder_model_merged.ort",
+                         30412256, "cf524c4862d36e9e5ab032eddc73637efd822d70e868ac575cf1a46e1e4708a0"),
+                  Member("moonshine_voice/assets/tiny-en/tokenizer.bin", "tokenizer.bin", 249974,
+                         "6884b35fd6377d4c4d32336a0bc152f36b64d1e45b6503683cdc238250a8472d"),
+                  Member("moonshine_voice-0.0.73.dist-info/licenses/LICENSE", "LICENSE", 1070,
+                         "5da20e09cad096fb153b6c80b26c270027f9601285c498e571fc74fee5ab7157"))),)),
     "silero": Model(VOICE_ACTIVITY, "Silero VAD 6.2", "MIT", (
         Wheel("silero-vad", "silero_vad-6.2.3-py3-none-any.whl", 11317527,
               "7b7f5436cfcb02fae583a05b512ea96467fd449fe54cb49a5e4f06c51a1e43b8", (

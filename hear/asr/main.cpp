@@ -14,8 +14,11 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "hear/asr/failure_report.h"
 #include "hear/asr/model_files.h"
+#include "hear/asr/moonshine_decoder.h"
+#include "hear/asr/paired_decoder.h"
 #include "hear/asr/service.h"
 #include "hear/asr/silero.h"
 #include "hear/asr/smart_turn.h"
@@ -29,17 +32,19 @@ using namespace predgen::ears;
 
 constexpr std::string_view kUsage =
     "usage: predgen-ears --recogniser FOLDER --voice-activity FILE [--end-of-turn FILE]\n"
-    "                    [--language en] [--threads 1]\n"
+    "                    [--fast-recogniser FOLDER] [--language en] [--threads 1]\n"
     "Sound on standard input, words on standard output, in frames; predgen starts it.\n";
 
 struct Options {
-  std::string recogniser, voice_activity, end_of_turn, language = "en", threads = "1";
+  std::string recogniser, fast_recogniser, voice_activity, end_of_turn, language = "en",
+                                                                        threads = "1";
 };
 
 Options parse(int argc, char** argv) {
   Options options;
   const std::map<std::string_view, std::string*> places{
       {"--recogniser", &options.recogniser},
+      {"--fast-recogniser", &options.fast_recogniser},
       {"--voice-activity", &options.voice_activity},
       {"--end-of-turn", &options.end_of_turn},
       {"--language", &options.language},
@@ -65,14 +70,39 @@ int threads_of(const std::string& text) {
   return count;
 }
 
+/// Moonshine's models hear English.
+std::unique_ptr<MoonshineDecoder> load_moonshine(const Options& options, const ModelFiles& files) {
+  if (options.language != "en") {
+    throw UserError("{} hears English only, not '{}'", files.encoder.parent_path().string(),
+                    shortened(options.language));
+  }
+  return std::make_unique<MoonshineDecoder>(files, threads_of(options.threads));
+}
+
 std::unique_ptr<Decoder> load_decoder(const Options& options) {
   const ModelFiles files = find_model(options.recogniser);
-  const int num_threads = threads_of(options.threads);
-  if (files.kind == ModelFiles::Kind::kTransducer) {
-    return std::make_unique<StreamingDecoder>(files, num_threads);
+  if (!options.fast_recogniser.empty() && files.kind != ModelFiles::Kind::kWhisper) {
+    throw UserError("--fast-recogniser is for a --recogniser of Whisper; {} is none",
+                    options.recogniser);
+  }
+  switch (files.kind) {
+    case ModelFiles::Kind::kMoonshine:
+      return load_moonshine(options, files);
+    case ModelFiles::Kind::kTransducer:
+      return std::make_unique<StreamingDecoder>(files, threads_of(options.threads));
+    case ModelFiles::Kind::kWhisper:
+      break;
   }
   check_language(files, options.language);
-  return std::make_unique<WhisperDecoder>(files, options.language, num_threads);
+  auto whisper =
+      std::make_unique<WhisperDecoder>(files, options.language, threads_of(options.threads));
+  if (options.fast_recogniser.empty()) return whisper;
+  const ModelFiles fast = find_model(options.fast_recogniser);
+  if (fast.kind != ModelFiles::Kind::kMoonshine) {
+    throw UserError("--fast-recogniser must be a folder of Moonshine's, but {} is none",
+                    options.fast_recogniser);
+  }
+  return std::make_unique<PairedDecoder>(load_moonshine(options, fast), std::move(whisper));
 }
 
 /// The first decode is the slowest: it is not left to the user.

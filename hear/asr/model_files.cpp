@@ -106,6 +106,13 @@ std::optional<fs::path> find_file(const fs::path& folder, const std::string& par
   return found;
 }
 
+/// An ONNX Runtime file is a FlatBuffer with this name in it.
+void check_ort(const fs::path& file) {
+  std::string begin(8, '\0');
+  std::ifstream(file, std::ios::binary).read(begin.data(), std::ssize(begin));
+  if (begin.substr(4) != "ORTM") throw UserError("{} is no ONNX Runtime file", file.string());
+}
+
 /// Each line has a token and a number; some models have a token that is a blank.
 void check_tokens(const fs::path& file) {
   constexpr size_t kFewest = 10;
@@ -150,11 +157,20 @@ ModelFiles find_model(const fs::path& folder) {
       throw UserError(
           "{} has no {} file with '{}' in its name; a recogniser is a folder with encoder, decoder "
           "and tokens.txt of Whisper for sherpa-onnx, or with a joiner, too, of a streaming "
-          "transducer",
+          "transducer, or with encoder and decoder as .ort files and tokenizer.bin of Moonshine",
           folder.string(), ending, part);
     }
     return *found;
   };
+  if (find_file(folder, "encoder", ".ort")) {
+    ModelFiles files{.kind = ModelFiles::Kind::kMoonshine,
+                     .encoder = file_of("encoder", ".ort"),
+                     .decoder = file_of("decoder", ".ort"),
+                     .tokens = file_of("tokenizer", ".bin")};
+    check_ort(files.encoder);
+    check_ort(files.decoder);
+    return files;
+  }
   ModelFiles files{.encoder = file_of("encoder", ".onnx"),
                    .decoder = file_of("decoder", ".onnx"),
                    .tokens = file_of("tokens", ".txt")};

@@ -9,7 +9,7 @@ namespace predgen::ears {
 /// A recogniser's files, checked before sherpa-onnx loads them: it ends the program if they are not
 /// as it expects, and says so only in a log.
 struct ModelFiles {
-  enum class Kind { kWhisper, kTransducer };
+  enum class Kind { kWhisper, kTransducer, kMoonshine };
   Kind kind = Kind::kWhisper;
   std::filesystem::path encoder, decoder, tokens;
   std::filesystem::path joiner{};                 // a transducer's
@@ -17,8 +17,8 @@ struct ModelFiles {
 };
 
 /// Those of a folder with tokens.txt and .onnx files with "encoder", "decoder" and, for a streaming
-/// transducer, "joiner" in their names; if there are several, the int8 one. UserError for what is
-/// missing, truncated or of another kind.
+/// transducer, "joiner" in their names; if there are several, the int8 one. Moonshine's are .ort
+/// files and tokenizer.bin. UserError for what is missing, truncated or of another kind.
 ModelFiles find_model(const std::filesystem::path& folder);
 
 /// The metadata of an ONNX file. UserError if it is not one, or truncated.

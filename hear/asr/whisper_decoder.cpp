@@ -103,7 +103,27 @@ void WhisperDecoder::read_tokens(const std::filesystem::path& file) {
     const size_t place = entry.find_last_of(" \t") + 1;  // 0: there is the number alone
     const auto bytes = from_base64(trimmed(entry.substr(0, place)));
     if (!bytes) throw UserError("{}: '{}' is no token in base64", file.string(), shortened(line));
-    bytes_[std::stoll(std::string(entry.substr(place)))] = *bytes;
+    const int64_t number = std::stoll(std::string(entry.substr(place)));
+    bytes_[number] = *bytes;
+    numbers_.emplace(*bytes, number);
+  }
+}
+
+/// By the longest token at each place, which need not be Whisper's own choice: what it does not
+/// choose is only a draft that is not kept.
+void WhisperDecoder::draft(const DecodeJob& job, const std::string& text) {
+  constexpr size_t kLongestToken = 16;  // bytes
+  Text& drafted = texts_[job.stream] = {.segment = job.segment};
+  const std::string spoken = text.empty() || text.starts_with(' ') ? text : ' ' + text;
+  for (size_t at = 0; at < spoken.size();) {
+    size_t length = std::min(kLongestToken, spoken.size() - at);
+    auto found = numbers_.end();
+    for (; length > 0 && found == numbers_.end(); --length) {
+      found = numbers_.find(std::string_view(spoken).substr(at, length));
+    }
+    if (found == numbers_.end()) return;
+    drafted.tokens.push_back(found->second);
+    at += found->first.size();
   }
 }
 

@@ -23,6 +23,8 @@ class WhisperDecoder : public Decoder {
   DecoderPace pace() const override { return {}; }
   std::optional<Decoded> decode(const DecodeJob& job, const std::stop_token& stop) override;
   void forget(uint32_t stream) override { texts_.erase(stream); }
+  /// Another recogniser's text of the segment is the draft of its next decode.
+  void draft(const DecodeJob& job, const std::string& text);
 
  private:
   using Tokens = std::vector<int64_t>;
@@ -49,8 +51,9 @@ class WhisperDecoder : public Decoder {
   // Keys, and values, before the first token: as many as sherpa-onnx gives, whose own models take
   // no other number; what is after the offset does not count.
   const std::vector<float> no_past_;
-  std::map<int64_t, std::string> bytes_;  // of the tokens that are text
-  std::map<uint32_t, Text> texts_;        // by stream
+  std::map<int64_t, std::string> bytes_;                 // of the tokens that are text
+  std::map<std::string, int64_t, std::less<>> numbers_;  // of these
+  std::map<uint32_t, Text> texts_;                       // by stream
 };
 
 }  // namespace predgen::ears

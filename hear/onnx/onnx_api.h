@@ -28,7 +28,7 @@ constexpr int kFatalOnly = 4;  // of logs
 constexpr int kAllOptimisations = 99;
 constexpr int kDeviceAllocator = 0;  // uncached memory
 constexpr int kDefaultMemory = 0;
-constexpr int kFloat = 1, kInt64 = 7;
+constexpr int kFloat = 1, kInt64 = 7, kBool = 9;
 
 /// The library's entry point, returned by its only exported function.
 struct ApiBase {

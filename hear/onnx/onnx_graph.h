@@ -9,13 +9,14 @@
 
 namespace predgen {
 
-/// An input tensor of a network, by name, on the CPU: int64 if it has integers, else float32. The
-/// last dimension is contiguous. Borrows its values.
+/// An input tensor of a network, by name, on the CPU: int64 if it has integers, bool if it has
+/// flags, else float32. The last dimension is contiguous. Borrows its values.
 struct OnnxInput {
   std::string name;
   std::vector<int64_t> shape;  // empty: a scalar
   std::span<const float> floats{};
   std::span<const int64_t> integers{};
+  std::span<const bool> flags{};
 };
 
 /// An output tensor, float32, laid out in the same way. Copies share its memory.

@@ -52,17 +52,22 @@ int64_t num_elements(const std::vector<int64_t>& shape) {
 /// Borrows the input's memory.
 OnnxHandle<onnx::Value> to_value(const RuntimePointer& runtime, const onnx::MemoryInfo* memory,
                                  const OnnxInput& input) {
-  const bool is_integer = !input.integers.empty();
-  const auto count = static_cast<int64_t>(is_integer ? input.integers.size() : input.floats.size());
-  PREDGEN_CHECK(count == num_elements(input.shape), "'{}' has {} values instead of {}", input.name,
-                count, num_elements(input.shape));
-  const void* const data = is_integer ? static_cast<const void*>(input.integers.data())
-                                      : static_cast<const void*>(input.floats.data());
   OnnxHandle<onnx::Value> value(runtime, onnx::kReleaseValue);
-  runtime->call(onnx::kCreateTensorWithData, memory, const_cast<void*>(data),
-                is_integer ? input.integers.size_bytes() : input.floats.size_bytes(),
-                input.shape.data(), input.shape.size(), is_integer ? onnx::kInt64 : onnx::kFloat,
-                value.out());
+  const auto make = [&](auto values, auto type) {
+    PREDGEN_CHECK(std::ssize(values) == num_elements(input.shape),
+                  "'{}' has {} values instead of {}", input.name, values.size(),
+                  num_elements(input.shape));
+    void* const data = const_cast<void*>(static_cast<const void*>(values.data()));
+    runtime->call(onnx::kCreateTensorWithData, memory, data, values.size_bytes(),
+                  input.shape.data(), input.shape.size(), type, value.out());
+  };
+  if (!input.integers.empty()) {
+    make(input.integers, onnx::kInt64);
+  } else if (!input.flags.empty()) {
+    make(input.flags, onnx::kBool);
+  } else {
+    make(input.floats, onnx::kFloat);
+  }
   return value;
 }
 

@@ -172,6 +172,31 @@ TEST_F(EarsModelsTest, WordsAreUnderstoodHoweverTheyWereRecorded) {
   }
 }
 
+TEST_F(EarsModelsTest, MoonshineUnderstandsAloneAndBesideWhisper) {
+  const std::optional<Spoken> said = spoken();
+  const std::filesystem::path moonshine = models_folder() / "moonshine-tiny";
+  if (!said) GTEST_SKIP() << "neither pocketsphinx-testdata nor predgen-espeak is here";
+  if (!std::filesystem::exists(moonshine)) GTEST_SKIP() << "moonshine-tiny was not fetched";
+  const EarsOptions whisper = options;
+  options.recogniser = moonshine;
+  EarsOptions both = whisper;
+  both.fast_recogniser = moonshine;
+  for (const EarsOptions& one : {options, both}) {
+    make = recognisers_here(one);
+    const std::vector<RecognisedTurn> turns = hear(said->samples, said->rate, 1);
+    ASSERT_FALSE(turns.empty());
+    const size_t errors = num_errors(words_of(turns[0].text), said->words);
+    EXPECT_LE(errors, std::max<size_t>(1, said->words.size() / 3)) << turns[0].text;
+  }
+  make = {};
+  options.language = "de";
+  expect_user_error([&] { recognisers_here(options); }, {"hears English only, not 'de'"});
+  options = both;
+  options.recogniser = moonshine;
+  expect_user_error([&] { recognisers_here(options); },
+                    {"--fast-recogniser is for a --recogniser of"});
+}
+
 TEST_F(EarsModelsTest, SoundOfATelephoneIsUnderstood) {
   const std::optional<Spoken> said = spoken();
   if (!said) GTEST_SKIP() << "neither pocketsphinx-testdata nor predgen-espeak is here";

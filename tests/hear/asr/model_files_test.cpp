@@ -109,6 +109,20 @@ TEST_F(ModelFilesTest, AFileThatIsCutOffIsFetchedAgain) {
   expect_error("cut off");
 }
 
+TEST_F(ModelFilesTest, MoonshineIsTwoOrtFilesAndItsTokens) {
+  const std::string network = std::string(4, '\0') + "ORTM" + std::string(100, 'x');
+  write("encoder_model.ort", network);
+  expect_error("has no .ort file with 'decoder'");
+  write("decoder_model_merged.ort", network);
+  expect_error("has no .bin file with 'tokenizer'");
+  write("tokenizer.bin",
+        "\x01"
+        "a");
+  EXPECT_EQ(find_model(folder.path()).kind, ModelFiles::Kind::kMoonshine);
+  write("encoder_model.ort", "<html>");
+  expect_error("is no ONNX Runtime file");
+}
+
 TEST_F(ModelFilesTest, TokensAreTokensAndNumbers) {
   write("tokens.txt", "one 1\ntwo\n");
   expect_error("tokens.txt line 2");
