@@ -14,10 +14,10 @@ namespace {
 
 // Both sizes, tiny and base, have 8 heads; the sizes of these follow from the width.
 constexpr int64_t kHeads = 8;
-constexpr int64_t kBegin = 1, kEnd = 2, kFirstPiece = 3;  // tokens
-constexpr double kMostTokensASecond = 6.5;                // as its authors have it
-constexpr int64_t kFewestSamples = kRate / 8;             // that its convolutions take
-constexpr std::string_view kBlank = "\xe2\x96\x81";       // in pieces
+constexpr int64_t kBeginToken = 1, kEndToken = 2, kFirstPiece = 3;  // tokens
+constexpr double kMostTokensASecond = 6.5;                          // as its authors have it
+constexpr int64_t kFewestSamples = kRate / 8;                       // that its convolutions take
+constexpr std::string_view kBlank = "\xe2\x96\x81";                 // in pieces
 
 bool is_of_sound(const std::string& input) { return input.find(".encoder.") != std::string::npos; }
 
@@ -147,8 +147,8 @@ std::optional<Decoded> MoonshineDecoder::decode(const DecodeJob& job, const std:
     const auto next = [&](std::span<const int64_t> tokens, int64_t offset) {
       return likeliest_next(tokens, offset, cache, stop);
     };
-    text.tokens = decode_drafted(next, {kBegin}, text.tokens,
-                                 {.end = kEnd, .most = 1 + static_cast<int64_t>(most)});
+    text.tokens = decode_drafted(next, {kBeginToken}, text.tokens,
+                                 {.end = kEndToken, .most = 1 + static_cast<int64_t>(most)});
   } catch (const Interrupted&) {
     return std::nullopt;
   }
