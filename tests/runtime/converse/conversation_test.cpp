@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "hear/transcripts/scheduled_source.h"
 #include "tests/fakes/manual_clock.h"
 #include "tests/fakes/playing_sink.h"
 #include "tests/fakes/told_conversation.h"
@@ -126,6 +127,29 @@ TEST(Conversation, WhatWasHeardOfATurnAtTheEndIsOne) {
   desk.turns.end();
   EXPECT_TRUE(desk.next().is_final);
   EXPECT_EQ(desk.next().text, "the end");
+}
+
+TEST(Conversation, ATypedTurnThatWaitedCountsFromWhenItWasBegun) {
+  ManualClock clock;
+  ToldConversation told;
+  ScheduledSource lines({{.text = "one", .time = Seconds(0), .is_final = true},
+                         {.text = "two", .time = Seconds(0), .is_final = true},
+                         {.text = "th", .time = Seconds(20)},
+                         {.text = "three", .time = Seconds(30), .is_final = true}});
+  Conversation user({.asks = false, .typed = &lines}, told, clock, {});
+  clock.set(2);
+  user.begin_turn();
+  EXPECT_EQ(user.wait_newer(0, clock)->time, Seconds(2));
+  clock.set(5);  // the answer took its time
+  user.begin_turn();
+  const auto second = user.wait_newer(0, clock);
+  EXPECT_EQ(second->text, "two");
+  EXPECT_EQ(second->time, Seconds(5));
+  user.begin_turn();
+  EXPECT_EQ(user.wait_newer(second->revision, clock)->time, Seconds(20));
+  clock.set(40);  // a draft was under way when the turn ended
+  EXPECT_EQ(user.wait_newer(3, clock)->time, Seconds(30));
+  EXPECT_FALSE(user.wait_newer(4, clock));
 }
 
 /// A turn is stopped, and the next one's final transcript comes at once, while a session that was
