@@ -203,6 +203,11 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
     const Lock lock(mutex_);
     return taking_.is_answering();
   }
+  /// Whether the user has ended an answer, which is not broken off yet: its question may be owed.
+  bool is_left() const {
+    const Lock lock(mutex_);
+    return taking_.is_left();
+  }
   /// Transcripts that were not taken yet, and times of them.
   size_t size() const {
     const Lock lock(mutex_);
