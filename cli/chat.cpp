@@ -12,11 +12,11 @@
 #include "cli/typed_turns.h"
 #include "core/clock.h"
 #include "core/error.h"
-#include "hear/queued_turns.h"
 #include "hear/transcripts/recorded_source.h"
 #include "hear/transcripts/scheduled_source.h"
 #include "hear/transcripts/stdin_source.h"
 #include "hear/transcripts/transcript_lines.h"
+#include "runtime/converse/conversation.h"
 
 namespace predgen::cli {
 namespace {
@@ -73,20 +73,15 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
   ChatView view(options.json ? ChatView::Format::kJson : ChatView::Format::kText,
                 options.transcripts.empty(), stdout_is_sound ? stderr : stdout);
   const auto source = make_source(options.transcripts, clock, stop);
-  QueuedTurns turns(*source);
-  int64_t num_turns = 0, num_failed = 0;
-  while (true) {
+  Conversation conversation({.asks = false, .typed = source.get()}, view, clock, stop);
+  do {
     view.begin_turn();
-    const std::optional<TurnResult> result =
-        loaded.session().run_turn(turns, view.observer(), stop);
-    if (!result) break;
-    view.end_turn(*result);
-    ++num_turns;
-    num_failed += result->error.has_value();
-  }
+  } while (conversation.take_turn(loaded.session()));
   loaded.drain();
   view.finish();
-  if (num_failed > 0) throw UserError("{} of {} turns failed, see above", num_failed, num_turns);
+  if (view.num_failed() > 0) {
+    throw UserError("{} of {} turns failed, see above", view.num_failed(), view.num_turns());
+  }
 }
 
 }  // namespace

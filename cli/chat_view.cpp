@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <variant>
 
 #include "cli/terminal/last_line.h"
 #include "cli/turn_summary.h"
@@ -35,19 +36,18 @@ ChatView::ChatView(Format format, bool typed, std::FILE* text_output)
       text_output_(text_output),
       words_(terminal_columns(fileno(text_output))) {}
 
-TurnObserver ChatView::observer() {
-  TurnObserver observer;
-  observer.on_draft = [this](const std::string& draft, size_t) { show_draft(draft); };
-  observer.on_text = [this](const std::string& text) {
+void ChatView::on_event(const ConversationEvent& event) {
+  if (const auto* drafted = std::get_if<Drafted>(&event)) {
+    show_draft(drafted->draft);
+  } else if (const auto* said = std::get_if<Said>(&event)) {
     clear_draft();
-    if (format_ == Format::kJson) return;
-    print(words_.push(text));
-  };
-  observer.on_rounds_dropped = [this](int64_t num_rounds) {
+    if (format_ != Format::kJson) print(words_.push(said->text));
+  } else if (const auto* dropped = std::get_if<RoundsDropped>(&event)) {
     clear_draft();
-    spdlog::warn("{}", dropped_rounds_message(num_rounds));
-  };
-  return observer;
+    spdlog::warn("{}", dropped_rounds_message(dropped->num_rounds));
+  } else if (const auto* answered = std::get_if<Answered>(&event)) {
+    end_turn(answered->result);
+  }
 }
 
 void ChatView::print(const std::string& text) {
@@ -63,6 +63,8 @@ void ChatView::begin_turn() {
 
 void ChatView::end_turn(const TurnResult& result) {
   clear_draft();
+  ++num_turns_;
+  num_failed_ += result.error ? 1 : 0;
   if (format_ == Format::kJson) {
     turns_.push_back(to_json(result));
     return;

@@ -1,17 +1,18 @@
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
 #include "cli/terminal/word_stream.h"
 #include "core/json.h"
-#include "runtime/converse/turn.h"
+#include "runtime/converse/conversation_events.h"
 
 namespace predgen::cli {
 
 /// What a chat shows: committed text as it comes, a draft pane and a prompt mark on a
 /// terminal's stderr, a line of metrics after each turn. Used by one thread.
-class ChatView {
+class ChatView : public ConversationListener {
  public:
   /// kJson: stdout gets one document in finish(), nothing else.
   enum class Format { kText, kJson };
@@ -19,12 +20,14 @@ class ChatView {
   /// text goes; stdout, unless that carries sound.
   ChatView(Format format, bool typed, std::FILE* text_output);
 
-  TurnObserver observer();
   void begin_turn();
-  void end_turn(const TurnResult& result);
+  void on_event(const ConversationEvent& event) override;
   void finish();
+  int64_t num_turns() const { return num_turns_; }
+  int64_t num_failed() const { return num_failed_; }
 
  private:
+  void end_turn(const TurnResult& result);
   void print(const std::string& text);
   void show_draft(const std::string& draft);
   void clear_draft();
@@ -34,6 +37,7 @@ class ChatView {
   std::FILE* const text_output_;
   WordStream words_;
   bool draft_shown_ = false;
+  int64_t num_turns_ = 0, num_failed_ = 0;
   Json turns_ = Json::array();
 };
 

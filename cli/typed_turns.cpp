@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "cli/chat_file.h"
@@ -16,6 +17,7 @@
 #include "core/error.h"
 #include "core/stop.h"
 #include "hear/transcripts/scheduled_source.h"
+#include "runtime/converse/conversation.h"
 #include "runtime/converse/session_options.h"
 #include "runtime/converse/system_prompt.h"
 #include "runtime/speech/speaker.h"
@@ -23,7 +25,7 @@
 namespace predgen::cli {
 namespace {
 
-class TypedTurns {
+class TypedTurns : private ConversationListener {
  public:
   TypedTurns(LoadedSession& loaded, const SamplingFlags& sampling, ChatScreen& screen,
              SystemClock& clock, const std::stop_token& stop)
@@ -32,78 +34,85 @@ class TypedTurns {
         session_(loaded.session()),
         screen_(screen),
         clock_(clock),
-        end_(stop) {}
+        end_(stop),
+        conversation_({.asks = false}, *this, clock, stop) {}
 
   void run() {
-    do {
-      stop_ = screen_.begin_turn();
-      replaced_.reset();
-      try {
-        if (!run_turn()) break;
-      } catch (const Interrupted&) {
-        throw_if_stopped(end_);
-        if (screen_.is_leaving()) break;
-        const bool is_kept = is_said_ && !session_.interrupt().empty();
-        // What else the turn had cached goes.
-        session_.set_history(!is_kept && replaced_ ? *replaced_ : session_.history());
-        last_.reset();
-        screen_.end_turn(is_kept     ? "[stopped; what was said is kept]"
-                         : replaced_ ? "[stopped; the answer of before stays]"
-                                     : "[stopped; this turn is forgotten]");
-      }
-    } while (true);
+    while (run_turn()) continue;
     throw_if_stopped(end_);
   }
 
  private:
   /// False: the user has left.
   bool run_turn() {
-    if (answer(screen_.source())) return true;
-    const std::optional<ChatCommand> command = screen_.take_command();
-    if (command) attempt(*command);
-    return command.has_value();
+    stop_ = screen_.begin_turn();
+    replaced_.reset();
+    if (!answer(screen_.source())) {
+      const std::optional<ChatCommand> command = screen_.take_command();
+      if (!command) return false;
+      attempt(*command);
+    }
+    return !has_left_;
   }
 
   /// False: the source has ended, or a command came.
   bool answer(TranscriptSource& source) {
-    std::vector<Message> before = session_.history();
+    history_ = session_.history();
     is_said_ = false;
-    const std::optional<TurnResult> result = session_.run_turn(source, observer(), stop_);
-    if (!result) return false;
-    if (result->error) {
-      screen_.end_turn("[this turn failed and is forgotten: " + result->error->text + "]");
-      if (replaced_) session_.set_history(*replaced_);
-      return true;
-    }
-    before_ = std::move(before);
-    config_ = session_.config();
-    last_ = *result;
-    screen_.end_turn("[" + turn_summary(result->metrics) + "]");
-    if (const auto cut = cut_message(*result)) screen_.end_turn("[" + *cut + "]");
-    return true;
+    conversation_.begin_turn();
+    const std::stop_callback on_stop(stop_, [this] { conversation_.stop_turn(); });
+    return conversation_.take_turn_begun(session_, source);
   }
 
-  TurnObserver observer() {
-    TurnObserver observer;
-    observer.on_draft = [this](const std::string& draft, size_t accepted_bytes) {
-      screen_.show_draft(draft, accepted_bytes);
-    };
-    observer.on_first_sentence = [this](const std::string& sentence) {
-      screen_.mark_first_sentence(sentence);
-    };
-    observer.on_text = [this](const std::string& text) {
+  void on_event(const ConversationEvent& event) override {
+    if (const auto* drafted = std::get_if<Drafted>(&event)) {
+      screen_.show_draft(drafted->draft, drafted->accepted_bytes);
+    } else if (const auto* ready = std::get_if<SentenceDrafted>(&event)) {
+      screen_.mark_first_sentence(ready->sentence);
+    } else if (const auto* said = std::get_if<Said>(&event)) {
       is_said_ = true;
-      screen_.print_answer(text);
-    };
-    observer.on_rounds_dropped = [this](int64_t num_rounds) {
-      screen_.print_line(dropped_rounds_message(num_rounds));
-    };
-    return observer;
+      screen_.print_answer(said->text);
+    } else if (const auto* dropped = std::get_if<RoundsDropped>(&event)) {
+      screen_.print_line(dropped_rounds_message(dropped->num_rounds));
+    } else if (const auto* answered = std::get_if<Answered>(&event)) {
+      end_turn(answered->result);
+    } else if (const auto* broken = std::get_if<BrokenOff>(&event)) {
+      break_off(broken->kept);
+    }
+  }
+
+  void end_turn(const TurnResult& result) {
+    if (result.error) {
+      screen_.end_turn("[this turn failed and is forgotten: " + result.error->text + "]");
+      if (replaced_) session_.set_history(*replaced_);
+      return;
+    }
+    before_ = std::move(history_);
+    config_ = session_.config();
+    last_ = result;
+    screen_.end_turn("[" + turn_summary(result.metrics) + "]");
+    if (const auto cut = cut_message(result)) screen_.end_turn("[" + *cut + "]");
+  }
+
+  /// The user has stopped the turn. `kept`: what the history keeps of the last answer.
+  void break_off(const std::string& kept) {
+    has_left_ = screen_.is_leaving();
+    if (has_left_) return;
+    const bool is_kept = is_said_ && !kept.empty();
+    // What else the turn had cached goes.
+    session_.set_history(!is_kept && replaced_ ? *replaced_ : session_.history());
+    last_.reset();
+    screen_.end_turn(is_kept     ? "[stopped; what was said is kept]"
+                     : replaced_ ? "[stopped; the answer of before stays]"
+                                 : "[stopped; this turn is forgotten]");
   }
 
   void attempt(const ChatCommand& command) {
     try {
       carry_out(command);
+    } catch (const Interrupted&) {
+      throw_if_stopped(end_);
+      break_off("");
     } catch (const UserError& error) {
       screen_.print_line(error.what());
     }
@@ -256,12 +265,15 @@ class TypedTurns {
   SystemClock& clock_;
   const std::stop_token end_;  // of the chat
   std::stop_token stop_;       // of the turn
+  bool has_left_ = false;
   std::optional<TurnResult> last_;
-  std::vector<Message> before_;  // the history without the last turn
-  SessionConfig config_;         // of that turn
+  std::vector<Message> history_;  // before the turn in progress
+  std::vector<Message> before_;   // before the last one
+  SessionConfig config_;          // of that turn
   /// The history that comes back if the answer that is to replace its last one fails.
   std::optional<std::vector<Message>> replaced_;
   bool is_said_ = false;  // part of the current answer is on the screen
+  Conversation conversation_;
 };
 
 }  // namespace

@@ -58,6 +58,8 @@ class TurnTaking {
   State state() const;
   /// Whether there is an answer that may continue.
   bool is_answering() const { return answer_ == Answer::kMade || answer_ == Answer::kHeard; }
+  /// Whether the user has ended the answer, and the assistant is not silent yet.
+  bool is_left() const { return answer_ == Answer::kLeft; }
 
   // The user.
 

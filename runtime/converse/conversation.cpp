@@ -11,16 +11,6 @@
 #include "runtime/speech/wait_until_heard.h"
 
 namespace predgen {
-namespace {
-
-constexpr float kDucked = 0.25f;  // -12 dB
-
-float gain_of(Loudness loudness) {
-  if (loudness == Loudness::kFull) return 1;
-  return loudness == Loudness::kDucked ? kDucked : 0;
-}
-
-}  // namespace
 
 Conversation::Conversation(const Options& options, ConversationListener& listener, Clock& clock,
                            const std::stop_token& stop)
@@ -30,6 +20,7 @@ Conversation::Conversation(const Options& options, ConversationListener& listene
       stop_(stop),
       queue_(clock),
       taking_(options.rules),
+      sound_(options.answers),
       first_words_(options.rules),
       end_(options.end),
       on_stop_(stop, [this] {
@@ -105,16 +96,23 @@ std::stop_token Conversation::begin_turn(bool is_stopped) {
   if (options_.asks) act(taking_.on_silent(), "");
   has_changed_ = is_blocked_ = false;
   if (!is_stopped) turn_ = {};
+  begun_ = clock_.now();
   if (stop_.stop_requested()) turn_.request_stop();
   return turn_.get_token();
 }
 
 std::optional<Transcript> Conversation::latest(Seconds now) {
+  if (options_.typed != nullptr) return options_.typed->latest(now);
   const Lock lock(mutex_);
   return turns_.whole(queue_.latest(now));
 }
 
-std::optional<Transcript> Conversation::wait_newer(int64_t revision, Clock&) {
+std::optional<Transcript> Conversation::wait_newer(int64_t revision, Clock& clock) {
+  if (options_.typed != nullptr) {
+    std::optional<Transcript> newest = options_.typed->wait_newer(revision, clock);
+    if (newest) newest->time = std::max(newest->time, begun_);
+    return newest;
+  }
   std::stop_token stop;
   {
     const Lock lock(mutex_);
@@ -131,7 +129,7 @@ std::optional<Transcript> Conversation::wait_newer(int64_t revision, Clock&) {
   newest = turns_.whole(std::move(newest));
   if (!newest || !newest->is_final) return newest;
   turns_.take(*newest);
-  if (options_.answers != nullptr) num_played_ = options_.answers->num_played();
+  sound_.begin();
   if (options_.asks) act(taking_.on_taken(clock_.now()), "");
   return newest;
 }
@@ -203,9 +201,7 @@ void Conversation::expect_end(const std::string& words, double probability) {
 }
 
 void Conversation::act(const TurnActions& actions, const std::string& words) {
-  if (actions.sound && options_.answers != nullptr) {
-    options_.answers->set_gain(gain_of(*actions.sound));
-  }
+  if (actions.sound) sound_.set(*actions.sound);
   if (actions.forgets) queue_.forget_unfinished();
   if (actions.leaves) turn_.request_stop();
   if (actions.commits && !has_ended_) commit(words);
@@ -290,10 +286,8 @@ void Conversation::on_pause(const std::string& words) {
 }
 
 void Conversation::look_at_sound() {
-  if (options_.answers == nullptr || taking_.state() != TurnTaking::State::kCommitted) return;
-  if (taking_.is_answering() && options_.answers->num_played() > num_played_) {
-    act(taking_.on_sound(clock_.now()), "");
-  }
+  if (taking_.state() != TurnTaking::State::kCommitted || !taking_.is_answering()) return;
+  if (sound_.is_heard()) act(taking_.on_sound(clock_.now()), "");
 }
 
 void Conversation::tick_locked() {

@@ -17,6 +17,7 @@
 #include "hear/transcripts/transcript_queue.h"
 #include "hear/turn_recogniser.h"
 #include "hear/turn_taking.h"
+#include "runtime/converse/answer_sound.h"
 #include "runtime/converse/asked_turns.h"
 #include "runtime/converse/conversation_events.h"
 #include "runtime/converse/first_words.h"
@@ -47,12 +48,15 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
     AudioSink* answers = nullptr;  // where the answers' sound goes; null: another plays it
     Baton* baton = nullptr;        // given up while words are waited for; null: it is kept
     /// Whether the user's turn is asked when it is over. Otherwise the listener does that, and says
-    /// what goes on: hear(), ask(), set_answering().
+    /// what goes on: hear(), ask(), set_answering(). False with typed words.
     bool asks = true;
+    /// Where words come from if they are typed or recorded: whole turns, which nobody interrupts by
+    /// speaking. One that has waited there counts from when it was begun. Null: words are heard.
+    TranscriptSource* typed = nullptr;
   };
 
-  /// Borrows the sink, the listener and the clock, which any thread reads. `stop` ends every wait,
-  /// which throws Interrupted.
+  /// Borrows the sink, the source, the listener and the clock, which any thread reads. `stop` ends
+  /// every wait, which throws Interrupted.
   Conversation(const Options& options, ConversationListener& listener, Clock& clock,
                const std::stop_token& stop);
 
@@ -199,6 +203,11 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
     const Lock lock(mutex_);
     return taking_.is_answering();
   }
+  /// Whether the user has ended an answer, which is not broken off yet: its question may be owed.
+  bool is_left() const {
+    const Lock lock(mutex_);
+    return taking_.is_left();
+  }
   /// Transcripts that were not taken yet, and times of them.
   size_t size() const {
     const Lock lock(mutex_);
@@ -232,6 +241,7 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
   mutable Mutex mutex_;
   std::condition_variable_any changed_;
   TurnTaking taking_ GUARDED_BY(mutex_);
+  AnswerSound sound_ GUARDED_BY(mutex_);
   FirstWords first_words_ GUARDED_BY(mutex_);  // for who asks himself
   AskedTurns turns_ GUARDED_BY(mutex_);
   EndOfTurn end_ GUARDED_BY(mutex_);
@@ -239,11 +249,11 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
   Seconds sound_length_ GUARDED_BY(mutex_){0};   // that has arrived
   bool is_speaking_ GUARDED_BY(mutex_) = false;  // a turn is under way
   bool has_ended_ GUARDED_BY(mutex_) = false;
-  int64_t num_played_ GUARDED_BY(mutex_) = 0;  // of the answers' sound, before this answer
-  std::string lost_ GUARDED_BY(mutex_);        // why something was lost last
+  std::string lost_ GUARDED_BY(mutex_);  // why something was lost last
   int64_t num_lost_ GUARDED_BY(mutex_) = 0;
   bool has_changed_ GUARDED_BY(mutex_) = true;
   bool is_blocked_ GUARDED_BY(mutex_) = false;
+  Seconds begun_{0};  // the last turn; the answering side's
   std::stop_source turn_ GUARDED_BY(mutex_);
   std::stop_callback<std::function<void()>> on_stop_;
   std::optional<TurnRecogniser> recogniser_;  // last: its threads use the others

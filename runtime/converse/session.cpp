@@ -5,9 +5,11 @@
 
 #include "core/error.h"
 #include "core/stop.h"
-#include "core/text.h"
-#include "runtime/converse/session_turn.h"
-#include "runtime/generate/answer_constraint.h"
+#include "runtime/converse/current_turn.h"
+#include "runtime/converse/preemptive_answer.h"
+#include "runtime/converse/turn_answer.h"
+#include "runtime/converse/turn_drafts.h"
+#include "text/stop_tokens.h"
 
 namespace predgen {
 namespace {
@@ -17,8 +19,6 @@ namespace {
 constexpr double kOtherSteps = 1;
 /// Tokens are cheap if this many more cost no more than that.
 constexpr int64_t kCheapTokens = 16;
-
-constexpr size_t kMaxEvents = 4096;  // before the final transcript
 
 SpeculationConfig affordable(const SessionConfig& config) {
   SpeculationConfig speculation = config.speculation;
@@ -125,29 +125,25 @@ void Session::set_history(const std::vector<Message>& history, const std::stop_t
   if (!stop.stop_requested()) generator_->prefill(tokens);
 }
 
-History::Room Session::room() const {
-  const int64_t context_length = speculator_.context_length();
-  // A small context is not reserved for answers that are seldom that long.
-  return {context_length, std::min(config_.turn.max_new_tokens, context_length / 8)};
+SessionParts Session::parts() {
+  return {.config = config_,
+          .pauses = config_.pauses,
+          .tokenizer = tokenizer_,
+          .history = history_,
+          .speculator = speculator_,
+          .end_by_words = end_by_words_,
+          .voice = voice(),
+          .clock = clock_};
 }
 
-TokenIds Session::history_tokens() const {
+TokenIds Session::history_tokens() {
   const Baton::Rest rest(config_.rests);
-  return history_.tokens(room());
-}
-
-History::Prompt Session::prompt(const std::string& user_text) const {
-  const Baton::Rest rest(config_.rests);
-  try {
-    return history_.prompt(user_text, room());
-  } catch (const UserError& error) {
-    throw TurnFailure(TurnError::Kind::kConversation, error.what());
-  }
+  return history_.tokens(parts().room());
 }
 
 std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const TurnObserver& observer,
                                             const std::stop_token& stop) {
-  Turn turn{.source = source, .observer = observer, .stop = stop};
+  CurrentTurn turn{.session = parts(), .source = source, .observer = observer, .stop = stop};
   turn.result.number = next_turn_++;
   if (config_.sampling) {
     turn.sampler = std::make_shared<Sampler>(*config_.sampling, turn.result.number);
@@ -160,6 +156,7 @@ std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const Turn
     return run(turn);
   } catch (const Interrupted&) {
     voice().cancel_turn();
+    if (turn.has_spoken()) last_answer_.reset();
     turn.result.calls.clear();   // which were not reported
     turn.result.answer.clear();  // it may have tokens of text that was not said
     keep_heard({});              // of the previous answer, which may still have been playing
@@ -173,10 +170,13 @@ std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const Turn
   }
 }
 
-std::optional<TurnResult> Session::run(Turn& turn) {
+std::optional<TurnResult> Session::run(CurrentTurn& turn) {
+  TurnDrafts drafts(turn);
+  PreemptiveAnswer begun(turn);
+  TurnAnswer answer(turn, begun);
   TurnResult& result = turn.result;
   const int64_t passes_before = speculator_.num_forward_passes();
-  const int64_t draft_model_before = num_draft_model_passes();
+  const int64_t draft_model_before = turn.num_draft_model_passes();
   speculator_.reset_answer();
   const int64_t tokens_before = speculator_.num_tokens();
   // A failure ends the turn, not the conversation: the first one is kept.
@@ -199,33 +199,34 @@ std::optional<TurnResult> Session::run(Turn& turn) {
     turn.observer.on_transcript(*heard);
     turn.is_over = heard->is_final;
     if (heard->is_stable) turn.paused = heard;
-    note(turn, heard->time,
-         heard->is_final ? TurnEvent::Kind::kFinal : TurnEvent::Kind::kTranscript, heard->text);
+    turn.note(heard->time, heard->is_final ? TurnEvent::Kind::kFinal : TurnEvent::Kind::kTranscript,
+              heard->text);
     if (!heard->is_final) {
-      if (!result.error) {
-        attempt([&] {
-          try {
-            work_ahead(*heard, turn);
-          } catch (const DeadEnd& error) {  // the answer to the final words need not come to it
-            note(turn, clock_.now(), TurnEvent::Kind::kNotExplored, first_line(error.what()));
-          }
-        });
-      }
+      if (result.error) continue;
+      attempt([&] {
+        try {
+          if (config_.turn.work == InputTimeWork::kPreempt) return begun.work_on(*heard);
+          drafts.work_on(*heard);
+        } catch (const DeadEnd& error) {  // the answer to the final words need not come to it
+          turn.note(clock_.now(), TurnEvent::Kind::kNotExplored, first_line(error.what()));
+        }
+      });
       continue;
     }
     result.prompt_text = heard->text;
     result.metrics.speculative_nfe = speculator_.num_forward_passes() - passes_before;
-    result.metrics.draft_model_speculative_nfe = num_draft_model_passes() - draft_model_before;
-    if (!result.error) attempt([&] { answer(*heard, turn); });
-    attempt([&] { finish_speech(*heard, turn); });  // nothing is left for the next turn to say
+    result.metrics.draft_model_speculative_nfe = turn.num_draft_model_passes() - draft_model_before;
+    if (!result.error) attempt([&] { answer.give(*heard); });
+    attempt([&] { answer.finish_speech(*heard); });  // nothing is left for the next turn to say
     break;
   }
   result.metrics.total_nfe = speculator_.num_forward_passes() - passes_before;
-  result.metrics.draft_model_total_nfe = num_draft_model_passes() - draft_model_before;
+  result.metrics.draft_model_total_nfe = turn.num_draft_model_passes() - draft_model_before;
+  if (turn.has_spoken()) last_answer_.reset();
   if (result.error) {
-    note(turn, clock_.now(), TurnEvent::Kind::kFailed, result.error->text);
+    turn.note(clock_.now(), TurnEvent::Kind::kFailed, result.error->text);
     // What it has said so far must not be heard before the next answer.
-    if (result.metrics.first_words) voice().cancel_turn();
+    if (turn.has_spoken()) voice().cancel_turn();
     speculator_.roll_back(tokens_before);
   } else {
     remember(result);
@@ -233,26 +234,41 @@ std::optional<TurnResult> Session::run(Turn& turn) {
   return result;
 }
 
-void Session::note(Turn& turn, Seconds time, TurnEvent::Kind kind, const std::string& text) const {
-  std::vector<TurnEvent>& events = turn.result.events;
-  if (!turn.is_over && events.size() >= kMaxEvents) return;
-  const bool is_kept = turn.trace_bytes + text.size() <= config_.turn.trace_bytes;
-  if (is_kept) turn.trace_bytes += text.size();
-  events.push_back({time, kind, is_kept ? text : ""});
+void Session::remember(const TurnResult& result) {
+  TokenSpan ids = without_stop_token(result.answer, tokenizer_.stop_tokens());
+  if (result.thought_tokens > 0) ids = {};  // the template decides what becomes of thoughts
+  history_.drop(result.dropped_rounds);
+  if (!History::goes_on_without(result.prompt_text)) {
+    history_.add({.role = "user", .content = result.prompt_text});
+  }
+  history_.add({.role = "assistant",
+                .content = result.text,
+                .ids = TokenIds(ids.begin(), ids.end()),
+                .tool_calls = result.calls,
+                .thought = result.thought});
+  last_answer_ = {.text = result.text,
+                  .has_sound = voice().spoken().has_value(),
+                  .is_said = result.metrics.first_words.has_value()};
 }
 
-bool Session::is_outdated(const Transcript& heard, const Turn& turn) const {
-  throw_if_stopped(turn.stop);
-  const std::optional<Transcript> newest = turn.source.latest(clock_.now());
-  return newest && newest->revision > heard.revision;
+std::string Session::interrupt(std::optional<Seconds> heard) {
+  voice().cancel_turn();
+  return keep_heard(heard);
 }
 
-GenerationConfig Session::answer_config(const Turn& turn) const {
-  return {.max_new_tokens = config_.turn.max_new_tokens,
-          .stop_tokens = tokenizer_.stop_tokens(),
-          .sampler = turn.sampler,
-          .constraint = turn.constraint,
-          .should_stop = [&] { return turn.stop.stop_requested(); }};
+std::string Session::keep_heard(std::optional<Seconds> heard) {
+  if (!last_answer_) return {};
+  std::optional<SpokenAnswer> spoken = voice().spoken();
+  if (!last_answer_->has_sound || !spoken) return last_answer_->text;
+  if (!last_answer_->is_said) *spoken = {};
+  const bool is_other_voice = last_answer_->is_said && spoken->sentences.empty();
+  if (is_other_voice) return last_answer_->text;
+  if (heard) last_answer_->heard = heard;
+  if (last_answer_->heard) spoken->played = *last_answer_->heard;
+  std::string text = heard_text(last_answer_->text, *spoken);
+  history_.cut_answer(text);
+  if (text.empty()) last_answer_.reset();
+  return text;
 }
 
 }  // namespace predgen

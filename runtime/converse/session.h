@@ -8,43 +8,15 @@
 
 #include "core/clock.h"
 #include "runtime/converse/history.h"
-#include "runtime/converse/turn.h"
-#include "runtime/converse/turn_pace.h"
+#include "runtime/converse/session_config.h"
 #include "runtime/converse/words_end.h"
-#include "runtime/engine/baton.h"
 #include "runtime/engine/engine.h"
-#include "runtime/generate/make_generator.h"
-#include "runtime/generate/token_constraint.h"
-#include "runtime/speculate/input_time_speculator.h"
-#include "runtime/speculate/make_verifier.h"
 #include "runtime/speech/speaker.h"
 
 namespace predgen {
 
-struct SessionConfig {
-  TurnConfig turn{};
-  VerifierConfig verifier{};
-  GeneratorConfig generator{};
-  SpeculationConfig speculation{};
-  std::optional<SamplingConfig> sampling{};  // only with the greedy verifier; nullopt: greedy
-  std::shared_ptr<const TokenConstraint> constraint{};  // of every answer; null: none
-  uint64_t first_turn = 0;                          // its number: each turn has draws of its own
-  std::string system_prompt{};                      // its text; empty: none
-  ToolSet tools{};                                  // functions that the model may call
-  bool thinks = false;                              // a model whose template lets one choose
-  std::shared_ptr<const EndReadout> end_readout{};  // for TurnObserver::on_end_by_words; null: none
-  PauseHistory pauses{};       // of the turns before the first, for TurnConfig::waits_for_pauses
-  int64_t max_context = 8192;  // tokens of prompt and answer; the model may have fewer positions
-  /// The engine's, given up while the session renders a conversation or waits for sound; null: it
-  /// is kept. Borrowed.
-  Baton* rests = nullptr;
-
-  /// Whether the cost of the model's passes (measure_prices()) changes anything.
-  bool wants_prices(const LanguageModel& model) const {
-    return generator.name == "jacobi" || !generator.sources.empty() ||
-           !model.mask_tokens().empty() || speculation.num_candidates > 1;
-  }
-};
+struct CurrentTurn;
+struct SessionParts;
 
 /// A conversation: the one place where model, verifier, generator, speculator, voice and history
 /// meet. Turns come one after the other; nothing is spoken, stored or shown before the final
@@ -115,49 +87,13 @@ class Session {
   std::string interrupt(std::optional<Seconds> heard = {});
 
  private:
-  struct Turn;
-  std::optional<TurnResult> run(Turn& turn);
-  History::Room room() const;
-  TokenIds history_tokens() const;
-  History::Prompt prompt(const std::string& user_text) const;
-  int64_t num_draft_model_passes() const;
+  std::optional<TurnResult> run(CurrentTurn& turn);
+  SessionParts parts();
+  TokenIds history_tokens();
   /// UserError if the verifier does not support such sampling.
   static void check_verifier(const VerifierConfig& verifier,
                              const std::optional<SamplingConfig>& sampling);
-  /// Works on a transcript that is not final; returns as soon as a newer one arrives.
-  void work_ahead(const Transcript& heard, Turn& turn);
-  /// `rendered`: `heard` as a prompt.
-  void draft_answer(const Transcript& heard, const History::Prompt& rendered, Turn& turn);
-  /// Tells the observer, if it asks, how likely the turn is over, judged by the words.
-  PromptReader end_reader(const Transcript& heard, const History::Prompt& rendered,
-                          const Turn& turn);
-  /// Works ahead with kPreempt: discards an answer to other words, begins one at a pause.
-  void preempt(const Transcript& heard, Turn& turn);
-  /// Continues the answer that was begun until it is complete or overtaken.
-  void continue_begun(const Transcript& heard, Turn& turn);
-  void drop_begun(Turn& turn);
-  /// Whether newer words are final, or differ from those that the begun answer is for.
-  bool is_overtaken(const Transcript& heard, const Turn& turn) const;
-  /// Whether the begun answer is to the final words; discards one to other words.
-  bool keeps_begun(const Transcript& heard, Turn& turn);
-  /// Generation settings of a turn's answer.
-  GenerationConfig answer_config(const Turn& turn) const;
-  /// Generation settings of a draft; it stops when there is something newer than `heard`.
-  GenerationConfig draft_config(const Transcript& heard, const Turn& turn) const;
-  /// Whether the source has a newer transcript. Interrupted if the turn was stopped.
-  bool is_outdated(const Transcript& heard, const Turn& turn) const;
-  /// Verifies the draft against the final transcript, speaks and shows the whole answer.
-  void answer(const Transcript& heard, Turn& turn);
-  void finish_speech(const Transcript& heard, Turn& turn);
   Speaker& voice() { return *(is_silent_ ? &silence_ : speaker_.get()); }
-  /// The voice, if it gets drafts; else null.
-  Speaker* ahead() { return config_.turn.sound_ahead ? &voice() : nullptr; }
-  /// `tokens` of an answer that Turn::pace follows.
-  void note_tokens(Turn& turn, TokenSpan tokens) const;
-  /// Adds this turn to the pauses. `sound`: time taken by the first sentence's sound.
-  void note_pause(const Transcript& heard, const Turn& turn, Seconds sound);
-  /// Adds to the turn's events.
-  void note(Turn& turn, Seconds time, TurnEvent::Kind kind, const std::string& text) const;
   void remember(const TurnResult& result);
   /// What interrupt() does to the history.
   std::string keep_heard(std::optional<Seconds> heard);

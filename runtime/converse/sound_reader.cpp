@@ -60,10 +60,10 @@ void SoundReader::end_sound(const std::stop_token& destroyed) {
     throw_if_stopped(stop_);
     if (added < longest) {
       conversation_.add_silence(block);
-    } else if (!conversation_.is_speaking()) {
+    } else if (conversation_.is_speaking()) {
+      if (!std::exchange(was_committed, true)) conversation_.commit_sound();
+    } else if (!conversation_.is_left()) {
       return;
-    } else if (!std::exchange(was_committed, true)) {
-      conversation_.commit_sound();
     }
     conversation_.tick();
     if (conversation_.is_over()) return;

@@ -11,7 +11,7 @@ namespace predgen {
 
 /// Reads sound into a conversation, in a thread of its own. When the sound ends or reading fails,
 /// silence follows until the turn in progress is over; a recogniser that is late then has kLate to
-/// end it. That ends the conversation's input.
+/// end it, and a session to notice that its answer was ended. That ends the conversation's input.
 class SoundReader {
  public:
   /// From now on. Borrows the first three. `stop` ends it, too.

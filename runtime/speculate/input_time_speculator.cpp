@@ -5,6 +5,8 @@
 
 #include "core/error.h"
 #include "runtime/generate/choices.h"
+#include "runtime/generate/sequence_pass.h"
+#include "runtime/speculate/draft_tree.h"
 #include "text/stop_tokens.h"
 
 namespace predgen {
@@ -129,6 +131,126 @@ void InputTimeSpeculator::reuse(const GenerationConfig& config, SpeculationStep&
   } else {
     sequence_.truncate(step.num_reused + step.num_accepted);
   }
+}
+
+std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::string_view prompt_text,
+                                                    const GenerationConfig& config,
+                                                    const SpeculationLimits& limits,
+                                                    const PromptReader& reader,
+                                                    SpeculationStep& step) {
+  TokenIds whole(answer().begin(), answer().end());
+  whole.insert(whole.end(), rest_.begin(), rest_.end());
+  step.num_reused = replace_prompt(prompt);
+  const int64_t room = context_length() - static_cast<int64_t>(prompt.size());
+  whole.resize(std::min(whole.size(), static_cast<size_t>(std::min(room, config.max_new_tokens))));
+  step.num_drafted = std::ssize(whole);
+  AnswerConstraint::PlacePtr start;
+  if (config.constraint) start = config.constraint->after({});
+  whole.resize(allowed_start(whole, config, start).size());
+  const bool in_parts = width_ && (config.sampler || verifier_->is_exact());
+  const TokenSpan draft = in_parts ? next_part(whole, config.max_new_tokens) : whole;
+  const auto num_drafted = std::ssize(draft);
+  const int64_t passes_before = num_forward_passes_;
+  DraftTree tree(draft, config);
+  const std::span<const TokenIds> others = candidates_.newest_first();
+  const auto num_others = std::min(std::ssize(others), config_.num_candidates - 1);
+  const bool is_part = draft.size() < whole.size();
+  tree.add_others(others.first(static_cast<size_t>(num_others)), engine_.model().mask_tokens(),
+                  {.forced = is_part ? 0 : std::min(limits.max_added - 1, room - num_drafted),
+                   .answers = std::min(config_.other_tokens, config_.tree_tokens - num_drafted),
+                   .others = config_.other_tokens,
+                   .all = room});
+  // The draft stays a draft, for the next update to verify.
+  const auto leave_unverified = [&] {
+    sequence_.truncate(static_cast<int64_t>(prompt_length_));
+    sequence_.append(whole);
+    verified_ = false;
+    step.num_forward_passes = num_forward_passes_ - passes_before;
+  };
+  try {
+    const Draft offered{.tokens = draft,
+                        .first_sentence = std::min(limits.first_sentence, num_drafted),
+                        .stop_tokens = config.stop_tokens,
+                        .prompt_text = prompt_text};
+    const bool asks = num_drafted > 0 && !config.sampler;
+    std::optional<EngineRequest> question;
+    if (asks) question = verifier_->ask(offered, sequence_);
+    const int64_t num_read = reader.read ? std::ssize(prompt) - reader.num_tokens : 0;
+    const auto logits = run({.sequence = &sequence_,
+                             .draft = tree.tokens(),
+                             .tree_GG = tree.sees_DD(),
+                             .num_masks = tree.num_masks(),
+                             .num_logits = num_read + 1},
+                            std::move(question), config);
+    if (!logits.front()) {
+      leave_unverified();
+      return std::nullopt;
+    }
+    const at::Tensor& rows_NV = *logits.front();
+    const int64_t num_rows = 1 + std::ssize(tree.tokens());
+    const int64_t before = rows_NV.size(0) - num_rows;
+    if (num_read > 0 && before >= num_read) reader.read(rows_NV[before - num_read]);
+    tree.read(rows_NV.narrow(0, before, num_rows), prompt);
+    if (asks) {
+      DraftLogits said = tree.about_draft(verifier_->is_exact());
+      if (logits.size() > 1) said.reply_QV = logits.back();
+      step.num_agreed = verifier_->verify(offered, said);
+    }
+  } catch (...) {
+    leave_unverified();
+    throw;
+  }
+  verified_ = true;
+  const std::vector<int64_t> path = tree.right(step.num_agreed);
+  if (tree.sees_DD().defined()) sequence_.keep_path(path);  // else it is already in place
+  if (in_parts && !whole.empty()) width_->record(tree.num_drafted(), tree.num_right(path));
+  TokenIds guess = tree.guess_behind(path);
+  extend(tree.found(path), std::ssize(path), whole, config, step);
+  step.num_accepted -= tree.num_forced(path);
+  step.num_forward_passes = num_forward_passes_ - passes_before;
+  if (!whole.empty()) candidates_.add(std::move(whole));
+  return guess;
+}
+
+std::optional<TokenIds> InputTimeSpeculator::verify_part(const GenerationConfig& config,
+                                                         SpeculationStep& step, TokenIds& guess) {
+  const auto length = std::ssize(answer());
+  DraftTree tree(next_part(rest_, config.max_new_tokens - length), config);
+  const int64_t passes_before = num_forward_passes_;
+  const auto logits =
+      run({.sequence = &sequence_, .draft = tree.tokens()}, std::nullopt, config).front();
+  step.num_forward_passes += num_forward_passes_ - passes_before;
+  if (!logits) return std::nullopt;
+  tree.read(*logits, sequence_.tokens());
+  const std::vector<int64_t> path = tree.right(/*num_agreed=*/0);
+  width_->record(tree.num_drafted(), tree.num_right(path));
+  guess = tree.guess_behind(path);
+  extend(tree.found(path), std::ssize(path), rest_, config, step);
+  if (!config.sampler) step.num_agreed = step.num_accepted;
+  return TokenIds(answer().begin() + length, answer().end());
+}
+
+TokenSpan InputTimeSpeculator::next_part(TokenSpan draft, int64_t max_tokens) const {
+  return draft.first(
+      static_cast<size_t>(std::min({std::ssize(draft), width_->best(), max_tokens})));
+}
+
+void InputTimeSpeculator::extend(TokenIds found, int64_t num_kept, TokenSpan draft,
+                                 const GenerationConfig& config, SpeculationStep& step) {
+  const bool ended =
+      num_kept > 0 && is_stop_token(config.stop_tokens, found[static_cast<size_t>(num_kept) - 1]);
+  const bool is_dead_end = found.back() == kNoToken;
+  if (ended || is_dead_end || std::ssize(answer()) + num_kept == config.max_new_tokens) {
+    found.pop_back();
+  }
+  // Behind other tokens it is an error if the generator goes on from there.
+  if (is_dead_end && found.empty() && answer().empty()) config.constraint->fail_at_dead_end(0);
+  sequence_.append(found);
+  const bool follows =
+      found.size() <= draft.size() && std::ranges::equal(found, draft.first(found.size()));
+  step.num_accepted += follows ? std::ssize(found) : num_kept;
+  const TokenSpan rest = follows ? draft.subspan(found.size()) : TokenSpan();
+  rest_ = TokenIds(rest.begin(), rest.end());
 }
 
 std::vector<std::optional<at::Tensor>> InputTimeSpeculator::run(

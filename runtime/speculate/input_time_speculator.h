@@ -11,7 +11,6 @@
 #include "runtime/engine/engine.h"
 #include "runtime/generate/draft_width.h"
 #include "runtime/generate/generator.h"
-#include "runtime/generate/token_tree.h"
 #include "runtime/speculate/branches.h"
 #include "runtime/speculate/candidate_pool.h"
 #include "runtime/speculate/verifier.h"
@@ -80,6 +79,7 @@ class InputTimeSpeculator {
 
   /// Replaces both from the next update on.
   void use(Verifier& verifier, Generator& generator);
+  const Verifier& verifier() const { return *verifier_; }
 
   /// Replaces the prompt, verifies the current answer against it in one pass together with the
   /// prompt's new tokens (a long prompt takes several), then extends the answer. The same prompt
@@ -146,17 +146,10 @@ class InputTimeSpeculator {
                                       TokenIds& guess);
   /// What one pass verifies of `draft`.
   TokenSpan next_part(TokenSpan draft, int64_t max_tokens) const;
-  /// `path`: what was right, of a tree whose first path is `drafted`.
-  void record(const std::vector<int64_t>& path, const std::vector<int64_t>& drafted);
   /// Extends the answer by `num_kept` tokens that a pass has verified and the one after them, if
   /// there may be one. `draft`: what was unverified before that pass.
   void extend(TokenIds found, int64_t num_kept, TokenSpan draft, const GenerationConfig& config,
               SpeculationStep& step);
-  /// Adds the pool's candidates to a draft of `num_drafted` tokens and what is forced after it.
-  void add_candidates(TokenTree& tree, int64_t num_drafted, const GenerationConfig& config) const;
-  /// Room for masks in the pass that verifies `tree`, beside its first `num_known` tokens; may be
-  /// below 0.
-  int64_t room_for_masks(int64_t num_known, const TokenTree& tree) const;
   /// The logits of the pending tokens and the draft and, in the same passes, of a question.
   std::vector<std::optional<at::Tensor>> run(const EngineRequest& draft,
                                              std::optional<EngineRequest> question,

@@ -224,7 +224,7 @@ void Dialogue::give_way() {
   next_response_.reset();
   tell_answering();
   if (!response_) return;
-  is_owed_ = true;
+  is_owed_ = !stopped_;  // the client may have cancelled it already
   interrupt(ResponseStatus::kInterrupted);
 }
 

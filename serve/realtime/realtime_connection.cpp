@@ -90,25 +90,25 @@ void update_transcript(RealtimeConversation& conversation, RequestFields& fields
   const bool decides = !fields.any("end_of_turn").is_null();
   line.is_final = decides ? fields.flag("end_of_turn") : is_final;
   fields.finish();
-  conversation.listening().hear(line);
+  conversation.input().hear(line);
 }
 
 void append_sound(RealtimeConversation& conversation, RequestFields& fields) {
-  Listening& listening = conversation.listening();
-  listening.expect_sound();
+  DialogueInput& input = conversation.input();
+  input.expect_sound();
   const std::string audio = fields.text("audio", /*required=*/true).value();
   fields.finish();
-  listening.append_sound(audio);
+  input.append_sound(audio);
 }
 
 void commit_sound(RealtimeConversation& conversation, RequestFields& fields) {
   fields.finish();
-  conversation.listening().commit_sound();
+  conversation.input().commit_sound();
 }
 
 void clear_sound(RealtimeConversation& conversation, RequestFields& fields) {
   fields.finish();
-  conversation.listening().clear_sound();
+  conversation.input().clear_sound();
 }
 
 using Action = void (*)(RealtimeConversation&, RequestFields&);
@@ -179,7 +179,7 @@ bool RealtimeConnection::hear(const Json& event) {
     throw ApiError({.code = "invalid_value"}, error.what());
   }
   if (!lines) return false;
-  for (const TranscriptLine& line : *lines) conversation_->listening().hear(line);
+  for (const TranscriptLine& line : *lines) conversation_->input().hear(line);
   return true;
 }
 

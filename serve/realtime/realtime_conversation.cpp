@@ -33,9 +33,9 @@ RealtimeConversation::RealtimeConversation(const RealtimeHost& host,
       listener_(listener),
       dialogue_(host, listener, conversation_),
       loop_(host, listener, conversation_, dialogue_, std::move(client)),
-      listening_(host, listener, conversation_, dialogue_),
+      input_(host, listener, conversation_, dialogue_),
       conversation_(conversation_options(host), *this, host.clock, {}) {
-  listening_.use(dialogue_.settings());
+  input_.use(dialogue_.settings());
   thread_ = std::jthread([this](const std::stop_token& stop) { loop_.run(stop); });
 }
 
@@ -48,8 +48,8 @@ void RealtimeConversation::on_event(const predgen::ConversationEvent& event) {
   const auto take = [this](const auto& one) {
     if constexpr (requires { loop_.take(one); }) {
       loop_.take(one);
-    } else if constexpr (requires { listening_.take(one); }) {
-      listening_.take(one);
+    } else if constexpr (requires { input_.take(one); }) {
+      input_.take(one);
     } else {
       Nobody::take(one);
     }
@@ -72,7 +72,7 @@ void RealtimeConversation::update(RealtimeSettings settings, Refusals refusals,
     }
   }
   report(refusals, event_id);
-  listening_.use(settings);
+  input_.use(settings);
   dialogue_.update(std::move(settings), std::move(voice));
 }
 

@@ -5,7 +5,7 @@
 
 #include "runtime/converse/conversation.h"
 #include "serve/realtime/dialogue.h"
-#include "serve/realtime/listening.h"
+#include "serve/realtime/dialogue_input.h"
 #include "serve/realtime/turn_loop.h"
 
 namespace predgen::serve {
@@ -26,7 +26,7 @@ class RealtimeConversation : private predgen::ConversationListener {
 
   const RealtimeOffer& offer() const { return host_.offer; }
   Dialogue& dialogue() { return dialogue_; }
-  Listening& listening() { return listening_; }
+  DialogueInput& input() { return input_; }
   /// Reports what is refused, a voice that is not available too, and then the settings as they are.
   /// `event_id`: of the client's event.
   void update(RealtimeSettings settings, Refusals refusals, const std::string& event_id);
@@ -40,7 +40,7 @@ class RealtimeConversation : private predgen::ConversationListener {
   serve::ConversationListener& listener_;
   Dialogue dialogue_;
   TurnLoop loop_;
-  Listening listening_;
+  DialogueInput input_;
   Conversation conversation_;  // its threads use those before
   std::jthread thread_;        // last: it uses all of them
 };

@@ -15,7 +15,7 @@ bool WyomingConversation::enter(Client client) {
 }
 
 void WyomingConversation::hear(const TranscriptLine& line) {
-  conversation_.listening().hear(line);
+  conversation_.input().hear(line);
   const Lock lock(mutex_);
   if (is_broken_) finish(kServerFault);  // nothing else would
 }
@@ -33,7 +33,7 @@ bool WyomingConversation::leave(const WyomingSender& sender) {
     }
   };
   attempt([this] { conversation_.dialogue().cancel(""); });
-  attempt([this] { conversation_.listening().hear({.text = ""}); });  // words without an end
+  attempt([this] { conversation_.input().hear({.text = ""}); });  // words without an end
   Lock lock(mutex_);
   answer_ended_.wait(lock.native(),
                      [&]() REQUIRES(mutex_) { return !is_answering_ || is_broken_; });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <thread>
 
 #include "core/clock.h"
@@ -17,8 +18,10 @@ class ManualClock : public Clock {
     if (is_held_) has_held_ = true;
     is_held_.wait(true);
     now_ = std::max(now_.load(), time.count());
+    if (on_sleep) on_sleep();
   }
   void set(double seconds) { now_ = seconds; }
+  std::function<void()> on_sleep;  // after each sleep, in its thread
 
   /// The next sleep, by any thread, lasts until go_on().
   void hold() { is_held_ = true; }

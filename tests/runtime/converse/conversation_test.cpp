@@ -2,13 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <future>
+#include <string>
 #include <thread>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/error.h"
+#include "hear/transcripts/scheduled_source.h"
 #include "tests/fakes/manual_clock.h"
 #include "tests/fakes/playing_sink.h"
+#include "tests/fakes/stage.h"
 #include "tests/fakes/told_conversation.h"
 
 namespace predgen {
@@ -126,6 +132,49 @@ TEST(Conversation, WhatWasHeardOfATurnAtTheEndIsOne) {
   desk.turns.end();
   EXPECT_TRUE(desk.next().is_final);
   EXPECT_EQ(desk.next().text, "the end");
+}
+
+TEST(Conversation, ATypedTurnThatWaitedCountsFromWhenItWasBegun) {
+  ManualClock clock;
+  ToldConversation told;
+  ScheduledSource lines({{.text = "one", .time = Seconds(0), .is_final = true},
+                         {.text = "two", .time = Seconds(0), .is_final = true},
+                         {.text = "th", .time = Seconds(20)},
+                         {.text = "three", .time = Seconds(30), .is_final = true}});
+  Conversation user({.asks = false, .typed = &lines}, told, clock, {});
+  clock.set(2);
+  user.begin_turn();
+  EXPECT_EQ(user.wait_newer(0, clock)->time, Seconds(2));
+  clock.set(5);  // the answer took its time
+  user.begin_turn();
+  const auto second = user.wait_newer(0, clock);
+  EXPECT_EQ(second->text, "two");
+  EXPECT_EQ(second->time, Seconds(5));
+  user.begin_turn();
+  EXPECT_EQ(user.wait_newer(second->revision, clock)->time, Seconds(20));
+  clock.set(40);  // a draft was under way when the turn ended
+  EXPECT_EQ(user.wait_newer(3, clock)->time, Seconds(30));
+  EXPECT_FALSE(user.wait_newer(4, clock));
+}
+
+TEST(Conversation, ATypedTurnThatIsStoppedKeepsWhatWasShownOfItAndTheNextLineIsAnswered) {
+  struct Stopping : ToldConversation {
+    void on_event(const ConversationEvent& event) override {
+      ToldConversation::on_event(event);
+      if (std::holds_alternative<Said>(event)) std::exchange(on_said, [] {})();
+    }
+    std::function<void()> on_said;
+  };
+  Stage stage(TalkSetup{});
+  ScheduledSource lines({final_one("one", 0), final_one("two", 0)});
+  Stopping told;
+  Conversation user({.asks = false, .typed = &lines}, told, stage.clock, {});
+  told.on_said = [&] { user.stop_turn(); };
+  EXPECT_TRUE(user.take_turn(stage.session));
+  EXPECT_EQ(told.lines, (std::vector<std::string>{"final: one", "said: Yes", "broken off: Yes"}));
+  EXPECT_TRUE(user.take_turn(stage.session));
+  EXPECT_EQ(told.lines.back(), "answered: Yes I can. Go on!");
+  EXPECT_FALSE(user.take_turn(stage.session)) << "nothing is asked again";
 }
 
 /// A turn is stopped, and the next one's final transcript comes at once, while a session that was

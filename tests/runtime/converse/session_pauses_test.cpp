@@ -125,7 +125,7 @@ TEST(SessionPauses, AtWorstAnAnswerIsHardlyLaterThanOneBegunAtAPause) {
       waits.push_back(result.metrics.audio_latency.value());
     }
     std::ranges::sort(waits);
-    return waits[190];
+    return waits[waits.size() * 19 / 20];
   };
   for (const double wait : {0.0, 0.2, 0.5, 0.8}) {
     const double preemptive =

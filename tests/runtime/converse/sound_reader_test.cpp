@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -245,6 +247,38 @@ TEST(SoundReader, ARecogniserThatIsLateIsWaitedForAtTheEnd) {
   Transcript last;
   while (!(last = talk.next()).is_final) ASSERT_NE(last.text, "the end");
   EXPECT_EQ(last.text, "what is it");
+}
+
+TEST(SoundReader, AQuestionIsAskedAgainEvenIfTheSoundHasEndedBeforeItsAnswerIsBrokenOff) {
+  Talk talk(WhileSpeaking::kInterrupts);
+  const std::stop_token turn = talk.turns.begin_turn();
+  talk.say("what is it");
+  while (!talk.next().is_final) continue;
+  talk.audio.give(200, 0.5f);
+  talk.hear_voice("the", true, 3200);
+  talk.clock.set(talk.clock.now().count() + 0.5);
+  talk.audio.give(20, 0.5f);
+  EXPECT_TRUE(turn.stop_requested());
+  talk.hear_voice("", false, 3200);
+  bool is_committed = false;
+  std::optional<Seconds> understood;
+  talk.desk.on_finish = [&] { is_committed = true; };
+  talk.clock.on_sleep = [&] {
+    if (std::exchange(is_committed, false)) {
+      talk.desk.end();  // nothing, after all
+      understood = talk.clock.now();
+    } else if (understood && talk.clock.now() > *understood + Seconds(5)) {  // a long pass
+      understood.reset();
+      talk.turns.ask_again();
+      talk.turns.begin_turn();
+    }
+  };
+  talk.audio.end();
+  talk.is_over = true;
+  Transcript last;
+  while (!(last = talk.next()).is_final) ASSERT_NE(last.text, "the end");
+  EXPECT_EQ(last.text, "what is it");
+  EXPECT_EQ(talk.next().text, "the end");
 }
 
 TEST(SoundReader, WordsThatAreSaidAgainStandInFrontOfThoseThatAnEndIsExpectedOf) {

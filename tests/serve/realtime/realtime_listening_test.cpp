@@ -361,6 +361,19 @@ TEST(RealtimeListening, AClientThatAsksForItsResponsesIsNotAnsweredAgain) {
   EXPECT_EQ(text_of(talk.ask("three")), "You said: one\nthree. Go on!");
 }
 
+TEST(RealtimeListening, WhatItsClientHasCancelledIsNotAnsweredAgain) {
+  HeldAnswer held;
+  Talk& talk = held.talk;
+  talk.send({{"type", "response.cancel"}});
+  speak(talk);
+  held.house.desk.hear("two");
+  talk.client.next("input_audio_buffer.speech_started");
+  held.house.desk.hear("");
+  held.go_on();
+  EXPECT_EQ(talk.client.next("response.done")["response"]["status"], "cancelled");
+  EXPECT_EQ(text_of(talk.ask("three")), "You said: one\nthree. Go on!");
+}
+
 TEST(RealtimeListening, AnAnswerWhoseSoundNobodyHeardIsGivenAgain) {
   ListeningHouse house;
   house.host.offer.voice = &house.voice;

@@ -1,4 +1,4 @@
-#include "serve/realtime/listening.h"
+#include "serve/realtime/dialogue_input.h"
 
 #include <utility>
 
@@ -40,14 +40,14 @@ void with_sound(const Work& work) {
 
 }  // namespace
 
-Listening::Listening(const RealtimeHost& host, ConversationListener& listener,
-                     Conversation& conversation, Dialogue& dialogue)
+DialogueInput::DialogueInput(const RealtimeHost& host, ConversationListener& listener,
+                             Conversation& conversation, Dialogue& dialogue)
     : listener_(listener),
       conversation_(conversation),
       dialogue_(dialogue),
       is_speaking_(host.metrics.speaking) {}
 
-void Listening::hear(const TranscriptLine& line) {
+void DialogueInput::hear(const TranscriptLine& line) {
   const Lock lock(dialogue_.mutex());
   if (filter_.is_stale(line)) return;
   check_length(line);
@@ -67,7 +67,7 @@ void Listening::hear(const TranscriptLine& line) {
   dialogue_.respond_to_words();
 }
 
-void Listening::check_length(const TranscriptLine& line) {
+void DialogueInput::check_length(const TranscriptLine& line) {
   const std::string before = dialogue_.unanswered();
   if (joined(before, "\n", line.text).size() <= kMaxTurnBytes) return;
   is_speaking_.set(false);
@@ -78,7 +78,7 @@ void Listening::check_length(const TranscriptLine& line) {
                   kMaxTurnBytes));
 }
 
-void Listening::use(const RealtimeSettings& settings) {
+void DialogueInput::use(const RealtimeSettings& settings) {
   if (!conversation_.has_recogniser()) return;
   if (decoder_->format() != settings.input_format) decoder_.emplace(settings.input_format);
   const TurnDetection& detection = settings.turn_detection;
@@ -89,7 +89,7 @@ void Listening::use(const RealtimeSettings& settings) {
   conversation_.set_end(end);
 }
 
-void Listening::expect_sound() {
+void DialogueInput::expect_sound() {
   if (!conversation_.has_recogniser()) {
     throw ApiError({.code = "no_recogniser"},
                    "sound is not understood here: no recogniser is configured. Send the words by "
@@ -99,14 +99,14 @@ void Listening::expect_sound() {
   dialogue_.check_open();
 }
 
-void Listening::append_sound(const std::string& base64) {
+void DialogueInput::append_sound(const std::string& base64) {
   expect_sound();
   const std::optional<std::string> bytes = from_base64(base64);
   if (!bytes) RequestFields::fail_value("audio", "must be base64");
   with_sound([&] { conversation_.add_sound(decoder_->decode(*bytes)); });
 }
 
-void Listening::commit_sound() {
+void DialogueInput::commit_sound() {
   expect_sound();
   {
     // The result may be known before commit() returns.
@@ -126,7 +126,7 @@ void Listening::commit_sound() {
   }
 }
 
-void Listening::clear_sound() {
+void DialogueInput::clear_sound() {
   expect_sound();
   decoder_->clear();
   conversation_.clear_sound();
@@ -137,7 +137,7 @@ void Listening::clear_sound() {
   listener_.on_event(SoundCleared{});
 }
 
-void Listening::take(const SpeechBegun& speech) {
+void DialogueInput::take(const SpeechBegun& speech) {
   const Lock lock(dialogue_.mutex());
   is_speaking_.set(true);
   if (!speech.is_again) {
@@ -147,7 +147,7 @@ void Listening::take(const SpeechBegun& speech) {
   if (interrupts_response_) dialogue_.give_way();
 }
 
-void Listening::take(const WordsHeard& heard) {
+void DialogueInput::take(const WordsHeard& heard) {
   TranscriptLine line;
   line.text = heard.words;
   try {
@@ -161,7 +161,7 @@ void Listening::take(const WordsHeard& heard) {
   dialogue_.begin_next_response();
 }
 
-void Listening::take(const TurnHeard& heard) {
+void DialogueInput::take(const TurnHeard& heard) {
   SpokenTurn turn{heard.turn};
   const bool is_known = item_ && item_->turn == turn.number;
   turn.item = is_known ? item_->id : new_id("item_");
@@ -183,7 +183,7 @@ void Listening::take(const TurnHeard& heard) {
   dialogue_.begin_next_response();
 }
 
-void Listening::add_spoken(const SpokenTurn& turn) {
+void DialogueInput::add_spoken(const SpokenTurn& turn) {
   is_speaking_.set(false);
   ConversationItems& items = dialogue_.items();
   const ConversationItem& added = items.add({.id = turn.item,
@@ -195,7 +195,7 @@ void Listening::add_spoken(const SpokenTurn& turn) {
   conversation_.hear(dialogue_.unanswered(), "");
 }
 
-void Listening::take(const SpeechLost& lost) {
+void DialogueInput::take(const SpeechLost& lost) {
   const ApiError error = sound_error({SoundError::Kind::kLost, lost.why});
   const Lock lock(dialogue_.mutex());
   dialogue_.expect_no_turns();

@@ -5,15 +5,21 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "runtime/converse/answer_reader.h"
-#include "runtime/converse/session.h"
+#include "runtime/converse/history.h"
+#include "runtime/converse/session_config.h"
 #include "runtime/converse/turn.h"
 #include "runtime/converse/turn_pace.h"
+#include "runtime/converse/words_end.h"
 #include "runtime/generate/answer_constraint.h"
+#include "runtime/speculate/input_time_speculator.h"
+#include "runtime/speech/speaker.h"
 #include "text/sentence/spoken_opening.h"
 
 namespace predgen {
@@ -29,8 +35,27 @@ class TurnFailure : public Error {
 /// Runs `work`, which calls the speaker. TurnFailure if the voice is lost.
 void speak(const std::function<void()>& work);
 
-/// State of the turn in progress.
-struct Session::Turn {
+/// What a session has for its turns. Borrows all.
+struct SessionParts {
+  const SessionConfig& config;
+  PauseHistory& pauses;
+  const Tokenizer& tokenizer;
+  const History& history;
+  InputTimeSpeculator& speculator;
+  std::optional<EndByWords>& end_by_words;  // made when first asked for
+  Speaker& voice;
+  Clock& clock;
+
+  History::Room room() const;
+  /// Gives up the engine meanwhile. TurnFailure if the model cannot be given it.
+  History::Prompt prompt(const std::string& user_text) const;
+  /// The voice, if it gets drafts; else null.
+  Speaker* ahead() const { return config.turn.sound_ahead ? &voice : nullptr; }
+};
+
+/// The turn in progress: what its drafts and its answer share. Used by the session's thread.
+struct CurrentTurn {
+  const SessionParts session;
   TranscriptSource& source;
   const TurnObserver& observer;
   const std::stop_token& stop;
@@ -39,14 +64,6 @@ struct Session::Turn {
   int64_t first_sentence = std::numeric_limits<int64_t>::max();
   /// When the draft's first sentence was complete; nullopt: not yet.
   std::optional<Seconds> sentence_ready{};
-  /// The answer begun at a pause (InputTimeWork::kPreempt), held by the speculator.
-  struct Begun {
-    std::string words;  // bare_words() that it answers
-    TokenIds prompt;
-    bool is_whole = false;
-  };
-  std::optional<Begun> begun{};
-  int64_t num_begun = 0;
   std::optional<Transcript> paused{};  // the last transcript that was stable
   AnswerPace pace{};
   /// What the speaker synthesises ahead, and since when.
@@ -60,24 +77,24 @@ struct Session::Turn {
   bool is_over = false;                            // the user's words are final
   size_t trace_bytes = 0;                          // of texts in events
 
-  /// `speaker` synthesises `text` ahead; null: no voice.
-  void prepare(const std::string& text, Seconds now, Speaker* speaker) {
-    if (speaker == nullptr) return;
-    if (!prepared || prepared->text != text) prepared = {text, now};
-    speak([&] { speaker->prepare(text); });
-  }
+  /// Whether something of the answer was given to the speaker.
+  bool has_spoken() const { return result.metrics.first_words.has_value(); }
+  /// Whether the source has a newer transcript. Interrupted if the turn was stopped.
+  bool is_outdated(const Transcript& heard) const;
+  int64_t num_draft_model_passes() const;
+  /// Generation settings of the answer.
+  GenerationConfig answer_config() const;
+  /// Adds to the events.
+  void note(Seconds time, TurnEvent::Kind kind, const std::string& text);
+  /// An answer that `pace` follows has got `tokens`.
+  void note_tokens(TokenSpan tokens);
+  /// The speaker synthesises `text` ahead, if it gets drafts.
+  void prepare(const std::string& text);
   /// The draft in `reader` has grown, by the `sentences`, and has had none before: prepares what
   /// the voice gets first of it.
   void follow_draft(const AnswerReader& reader,
                     const std::vector<SentenceSplitter::Sentence>& sentences,
-                    SpokenOpening& opening, Seconds now, Speaker* speaker) {
-    if (const auto clause = opening.next_clause(reader.spoken())) prepare(*clause, now, speaker);
-    if (sentences.empty()) return;
-    const std::string& sentence = sentences.front().text;
-    sentence_ready = now;
-    prepare(opening.of(sentence), now, speaker);
-    if (speaker != nullptr) observer.on_first_sentence(sentence);
-  }
+                    SpokenOpening& opening);
 };
 
 }  // namespace predgen

@@ -15,11 +15,11 @@ namespace predgen::serve {
 /// the recogniser's; whatever they change is changed with the dialogue's mutex, which is locked
 /// after that of the recogniser and before that of the conversation. Sound comes, and its format
 /// changes, in the client's thread.
-class Listening {
+class DialogueInput {
  public:
   /// Borrows all.
-  Listening(const RealtimeHost& host, ConversationListener& listener, Conversation& conversation,
-            Dialogue& dialogue);
+  DialogueInput(const RealtimeHost& host, ConversationListener& listener,
+                Conversation& conversation, Dialogue& dialogue);
 
   // Requests of the client, in one thread. ApiError if one cannot be done.
 

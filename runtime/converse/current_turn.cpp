@@ -1,0 +1,87 @@
+#include "runtime/converse/current_turn.h"
+
+#include <algorithm>
+
+#include "core/stop.h"
+
+namespace predgen {
+namespace {
+
+constexpr size_t kMaxEvents = 4096;  // before the final transcript
+
+}  // namespace
+
+void speak(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw TurnFailure(TurnError::Kind::kVoice, error.what());
+  }
+}
+
+History::Room SessionParts::room() const {
+  const int64_t context_length = speculator.context_length();
+  // A small context is not reserved for answers that are seldom that long.
+  return {context_length, std::min(config.turn.max_new_tokens, context_length / 8)};
+}
+
+History::Prompt SessionParts::prompt(const std::string& user_text) const {
+  const Baton::Rest rest(config.rests);
+  try {
+    return history.prompt(user_text, room());
+  } catch (const UserError& error) {
+    throw TurnFailure(TurnError::Kind::kConversation, error.what());
+  }
+}
+
+bool CurrentTurn::is_outdated(const Transcript& heard) const {
+  throw_if_stopped(stop);
+  const std::optional<Transcript> newest = source.latest(session.clock.now());
+  return newest && newest->revision > heard.revision;
+}
+
+int64_t CurrentTurn::num_draft_model_passes() const {
+  const Engine* draft_model = session.config.generator.draft_model;
+  return draft_model ? draft_model->num_forward_passes() : 0;
+}
+
+GenerationConfig CurrentTurn::answer_config() const {
+  return {.max_new_tokens = session.config.turn.max_new_tokens,
+          .stop_tokens = session.tokenizer.stop_tokens(),
+          .sampler = sampler,
+          .constraint = constraint,
+          .should_stop = [this] { return stop.stop_requested(); }};
+}
+
+void CurrentTurn::note(Seconds time, TurnEvent::Kind kind, const std::string& text) {
+  if (!is_over && result.events.size() >= kMaxEvents) return;
+  const bool is_kept = trace_bytes + text.size() <= session.config.turn.trace_bytes;
+  if (is_kept) trace_bytes += text.size();
+  result.events.push_back({time, kind, is_kept ? text : ""});
+}
+
+void CurrentTurn::note_tokens(TokenSpan tokens) {
+  pace.on_tokens(session.clock.now(), session.speculator.num_forward_passes(), std::ssize(tokens));
+}
+
+void CurrentTurn::prepare(const std::string& text) {
+  Speaker* const speaker = session.ahead();
+  if (speaker == nullptr) return;
+  if (!prepared || prepared->text != text) prepared = {text, session.clock.now()};
+  speak([&] { speaker->prepare(text); });
+}
+
+void CurrentTurn::follow_draft(const AnswerReader& reader,
+                               const std::vector<SentenceSplitter::Sentence>& sentences,
+                               SpokenOpening& opening) {
+  if (const auto clause = opening.next_clause(reader.spoken())) prepare(*clause);
+  if (sentences.empty()) return;
+  const std::string& sentence = sentences.front().text;
+  sentence_ready = session.clock.now();
+  prepare(opening.of(sentence));
+  if (session.ahead() != nullptr) observer.on_first_sentence(sentence);
+}
+
+}  // namespace predgen

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/converse/end_readout.h"
+#include "runtime/converse/turn.h"
+#include "runtime/converse/turn_pace.h"
+#include "runtime/engine/baton.h"
+#include "runtime/generate/make_generator.h"
+#include "runtime/generate/token_constraint.h"
+#include "runtime/speculate/input_time_speculator.h"
+#include "runtime/speculate/make_verifier.h"
+
+namespace predgen {
+
+struct SessionConfig {
+  TurnConfig turn{};
+  VerifierConfig verifier{};
+  GeneratorConfig generator{};
+  SpeculationConfig speculation{};
+  std::optional<SamplingConfig> sampling{};  // only with the greedy verifier; nullopt: greedy
+  std::shared_ptr<const TokenConstraint> constraint{};  // of every answer; null: none
+  uint64_t first_turn = 0;                          // its number: each turn has draws of its own
+  std::string system_prompt{};                      // its text; empty: none
+  ToolSet tools{};                                  // functions that the model may call
+  bool thinks = false;                              // a model whose template lets one choose
+  std::shared_ptr<const EndReadout> end_readout{};  // for TurnObserver::on_end_by_words; null: none
+  PauseHistory pauses{};       // of the turns before the first, for TurnConfig::waits_for_pauses
+  int64_t max_context = 8192;  // tokens of prompt and answer; the model may have fewer positions
+  /// The engine's, given up while the session renders a conversation or waits for sound; null: it
+  /// is kept. Borrowed.
+  Baton* rests = nullptr;
+
+  /// Whether the cost of the model's passes (measure_prices()) changes anything.
+  bool wants_prices(const LanguageModel& model) const {
+    return generator.name == "jacobi" || !generator.sources.empty() ||
+           !model.mask_tokens().empty() || speculation.num_candidates > 1;
+  }
+};
+
+}  // namespace predgen
