@@ -34,11 +34,10 @@ std::map<std::string, WeightSpec> weights_by_name(const ModelConfig& config) {
 
 /// Of the queries that attention gets: what autocast makes of them, where it is on. It would do so
 /// with a mask, too, but in every layer, each of which keeps its copy for the backward pass.
-at::TensorOptions query_options(const KvLayout& layout) {
-  const at::DeviceType device = layout.options.device().type();
-  return at::autocast::is_autocast_enabled(device)
-             ? layout.options.dtype(at::autocast::get_autocast_dtype(device))
-             : layout.options;
+at::TensorOptions query_options(at::Device device, at::ScalarType activations) {
+  const bool is_cast = at::autocast::is_autocast_enabled(device.type());
+  return at::TensorOptions(device).dtype(is_cast ? at::autocast::get_autocast_dtype(device.type())
+                                                 : activations);
 }
 
 }  // namespace
@@ -113,7 +112,7 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   PassInput pass(steps, {.width_invariant = width_invariant_,
                          .num_states = static_cast<size_t>(config_.num_states()),
                          .num_folded = num_folded(),
-                         .options = query_options(kv_layout())});
+                         .options = query_options(device(), activations_)});
   const at::Tensor inputs = pass.inputs_2T.to(device());
   const std::vector<Rotation> rotations =
       make_rotations(config_, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_);
@@ -181,7 +180,7 @@ Transformer::Rows Transformer::read_rows(const at::Tensor& tokens_BT,
                                    : at::arange(T, tokens.options()).expand({tokens.size(0), T});
   return {tokens,
           make_rotations(config_, inverse_frequencies_, positions, activations_),
-          {seen_B1TT, positions_BT, T, 0, num_folded(), query_options(kv_layout())}};
+          {seen_B1TT, positions_BT, T, 0, num_folded(), query_options(device(), activations_)}};
 }
 
 at::Tensor Transformer::embed(const Rows& rows) const { return embed(rows.tokens_BT); }
