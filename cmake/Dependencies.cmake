@@ -62,7 +62,7 @@ if(nccl_headers AND PREDGEN_GRAPHS STREQUAL "cuda")
   set(PREDGEN_NCCL cuda)
 endif()
 
-# nvcc, which compiles the CUDA kernels of model/gpu/: from a wheel beside torch's, or from the
+# nvcc, which compiles the CUDA kernels of kernels/gpu/: from a wheel beside torch's, or from the
 # toolkit; never what the system happens to have.
 set(PREDGEN_CUDA_ARCHITECTURES "86;89;90" CACHE STRING
     "GPUs to compile kernels for; others compile them when they first run. all: for programs that are given to others")

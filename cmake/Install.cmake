@@ -5,7 +5,7 @@
 #   lib/                the libraries, Arrow's and sherpa-onnx's with them; lib/torch: LibTorch, a link to
 #                       it or a copy
 #   lib/cmake/predgen/  what find_package(predgen) reads
-#   include/predgen/    headers
+#   include/predgen/    headers, which include each other as "predgen/.."
 # What others build with is the component `development`; packages are made without (scripts/package.sh).
 #   share/predgen/      configurations, and what those of the quickstart name; docs in share/doc/predgen/
 include(CMakePackageConfigHelpers)
@@ -105,6 +105,14 @@ endforeach()
 list(TRANSFORM libraries REPLACE predgen_ "" OUTPUT_VARIABLE rooms)
 list(JOIN rooms "|" room_pattern)
 list(JOIN rooms ", " rooms)
+install(CODE "set(rooms \"${room_pattern}\")" COMPONENT development)
+install(CODE [[
+  file(GLOB_RECURSE headers "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/include/predgen/*.h")
+  foreach(header IN LISTS headers)
+    file(READ "${header}" text)
+    string(REGEX REPLACE "#include \"(${rooms})/" "#include \"predgen/\\1/" text "${text}")
+    file(WRITE "${header}" "${text}")
+  endforeach()]] COMPONENT development)
 install(EXPORT predgen NAMESPACE predgen:: FILE predgenTargets.cmake DESTINATION ${package_dir} COMPONENT development)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/predgenConfig.cmake.in
   ${PROJECT_BINARY_DIR}/install/predgenConfig.cmake INSTALL_DESTINATION ${package_dir}

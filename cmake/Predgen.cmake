@@ -25,6 +25,11 @@ add_library(predgen_pch OBJECT ${PROJECT_BINARY_DIR}/pch.cpp)
 target_link_libraries(predgen_pch PRIVATE predgen_flags predgen::torch spdlog::spdlog)
 target_precompile_headers(predgen_pch PRIVATE <ATen/ATen.h> <nlohmann/json.hpp> <spdlog/spdlog.h>)
 
+if(NOT PROJECT_IS_TOP_LEVEL)  # other projects include <predgen/..>, as from where it is installed
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/include/predgen SYMBOLIC)
+endif()
+
 # predgen_add_library(name SOURCES .. [DEPENDS public ..] [PRIVATE_DEPENDS ..] [NO_TORCH] [INTERNAL]):
 # predgen_<room>, which others link as predgen::<room>, installed or not; INTERNAL: never installed.
 function(predgen_add_library name)
@@ -38,7 +43,10 @@ function(predgen_add_library name)
   endif()
   target_compile_features(${name} PUBLIC cxx_std_20)
   target_include_directories(${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-                             $<INSTALL_INTERFACE:include/predgen>)
+                             $<INSTALL_INTERFACE:include>)
+  if(NOT PROJECT_IS_TOP_LEVEL)
+    target_include_directories(${name} INTERFACE $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>)
+  endif()
   target_link_libraries(${name} PRIVATE $<BUILD_INTERFACE:predgen_flags>)
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
   if(ARG_NO_TORCH)

@@ -140,6 +140,23 @@ std::string ConfigReader::choose(const std::string& key, const std::string& curr
   return word;
 }
 
+void ConfigReader::accept_old_name(const std::string& old, const std::string& key) {
+  auto& entries = node_->entries;
+  const auto find = [&](const std::string& name) {
+    return std::ranges::find_if(entries, [&](const auto& entry) { return entry.first == name; });
+  };
+  const auto before = find(old), now = find(key);
+  if (before == entries.end()) return;
+  if (now == entries.end()) {
+    before->first = key;
+    return;
+  }
+  const bool replaces = before->second->line == kOverrideLine;
+  if (replaces == (now->second->line == kOverrideLine)) return;
+  if (replaces) now->second = before->second;
+  entries.erase(before);
+}
+
 bool ConfigReader::has(const std::string& key) const {
   node_->asked.push_back(key);
   return node_->find(key) != nullptr;

@@ -45,6 +45,10 @@ class ConfigReader {
   void choice(const std::string& key, E& value,
               const std::vector<std::pair<std::string, E>>& choices);
 
+  /// Reads what a file or override calls `old` as `key`, for files of older versions. Where both
+  /// are there, an override counts; else `old` is unknown.
+  void accept_old_name(const std::string& old, const std::string& key);
+
   bool has(const std::string& key) const;
   /// Whether the value of `key` is a scalar, not a list or mapping.
   bool is_single(const std::string& key) const;

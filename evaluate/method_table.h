@@ -1,11 +1,17 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/json.h"
-#include "evaluate/text_table.h"
 
 namespace predgen::evaluate {
+
+/// A table of texts, for a terminal and for the page. The first of a row is what the row is about.
+struct TextTable {
+  std::vector<std::string> head;
+  std::vector<std::vector<std::string>> rows{};
+};
 
 /// Every figure of every method of a run, or of its "unseen" turns: columns in which any method has
 /// a value. "-" is for those that have none.

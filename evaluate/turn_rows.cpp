@@ -3,17 +3,29 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <set>
 #include <sstream>
 
 #include "evaluate/heard_share.h"
 #include "evaluate/last_change.h"
 #include "evaluate/quality.h"
-#include "evaluate/repetition.h"
 #include "evaluate/statistics.h"
 #include "evaluate/turn_rounds.h"
 
 namespace predgen::evaluate {
 namespace {
+
+/// Share of a text's word 4-grams that occurred earlier in it; 0 for short texts.
+double repetition(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
+  if (words.size() < 4) return 0;
+  std::set<std::string> seen;
+  for (size_t i = 0; i + 4 <= words.size(); ++i) {
+    seen.insert(words[i] + ' ' + words[i + 1] + ' ' + words[i + 2] + ' ' + words[i + 3]);
+  }
+  return 1.0 - static_cast<double>(seen.size()) / static_cast<double>(words.size() - 3);
+}
 
 constexpr size_t kTracedTurns = 20;  // a report shows a few of them
 

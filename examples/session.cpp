@@ -4,19 +4,17 @@
 //
 // MODEL is a folder, a .gguf file, or a name that `predgen models` lists. Built by the
 // CMakeLists.txt beside it.
-#include "runtime/converse/session.h"
-
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
+#include <predgen/core/error.h>
+#include <predgen/hear/transcripts/scheduled_source.h>
+#include <predgen/hear/transcripts/typed_source.h>
+#include <predgen/model/checkpoint/checkpoint.h>
+#include <predgen/model/checkpoint/load_model.h>
+#include <predgen/runtime/converse/session.h>
+#include <predgen/runtime/speech/make_speaker.h>
 
 #include <cstdio>
-
-#include "core/error.h"
-#include "hear/transcripts/scheduled_source.h"
-#include "hear/transcripts/typed_source.h"
-#include "model/checkpoint/checkpoint.h"
-#include "model/checkpoint/load_model.h"
-#include "runtime/speech/make_speaker.h"
 
 int main(int argc, char** argv) {
   if (argc != 3) {

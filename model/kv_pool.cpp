@@ -1,5 +1,7 @@
 #include "model/kv_pool.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "model/kv_storage.h"
 #include "model/state_point.h"
@@ -19,6 +21,10 @@ int64_t KvLayout::positions_per_snapshot() const {
 KvPool::KvPool(const KvLayout& layout, int64_t max_positions)
     : layout_(layout), max_positions_(max_positions) {
   PREDGEN_CHECK(layout.num_layers > 0, "a cache of {} layers", layout.num_layers);
+}
+
+int64_t KvPool::num_snapshots() const {
+  return std::ranges::count_if(points_, [](const StatePoint* one) { return !one->is_parked(); });
 }
 
 int64_t KvPool::num_available(const SequenceState* but) const {

@@ -62,10 +62,10 @@ class KvPool {
   int64_t num_allocated() const { return num_allocated_; }
   int64_t num_free() const {
     return max_positions_ - num_allocated_ -
-           (num_snapshots_ + num_expected_) * layout_.positions_per_snapshot();
+           (num_snapshots() + num_expected_) * layout_.positions_per_snapshot();
   }
   /// Snapshots of states that are not in host memory now; shared ones count once.
-  int64_t num_snapshots() const { return num_snapshots_; }
+  int64_t num_snapshots() const;
   /// Positions that are in host memory now.
   int64_t num_parked() const { return num_parked_; }
   /// Positions copied so far: of forks that parted, of caches that grew, of restored ones.
@@ -84,9 +84,9 @@ class KvPool {
   const KvLayout layout_;
   const int64_t max_positions_;
   int64_t num_allocated_ = 0, num_parked_ = 0, num_copied_ = 0;
-  int64_t num_snapshots_ = 0, num_expected_ = 0;  // the latter of passes under way
-  std::vector<KvStorage*> storages_;              // least recently used first
-  std::vector<StatePoint*> points_;               // oldest first
+  int64_t num_expected_ = 0;          // snapshots, of passes under way
+  std::vector<KvStorage*> storages_;  // least recently used first
+  std::vector<StatePoint*> points_;   // oldest first
 };
 
 }  // namespace predgen

@@ -44,7 +44,6 @@ std::vector<int64_t> tree_parents(const SequenceStep& step) {
   std::vector<int64_t> parents(step.tokens.size());
   std::iota(parents.begin(), parents.end(), -1);
   if (!step.tree_TT.defined()) return parents;
-  tree_depths(step);  // checks it
   const at::Tensor tree_TT = step.tree_TT.contiguous();
   const bool* row = tree_TT.const_data_ptr<bool>();
   for (size_t i = 0; i < parents.size(); ++i, row += parents.size()) {

@@ -61,7 +61,7 @@ void check_steps(std::span<const SequenceStep> steps);
 std::vector<int64_t> snapshot_points(const SequenceStep& step);
 
 /// For each new token, which one before it in its path is the last: an index, or -1 for the cached
-/// ones. Error as tree_depths().
+/// ones. Of a tree that tree_depths() has checked.
 std::vector<int64_t> tree_parents(const SequenceStep& step);
 
 /// Position of each new token among the new ones, from 0, as `tree_TT` (or its absence) says.

@@ -10,7 +10,6 @@
 #include "kernels/threads/parallel_ranges.h"
 #include "model/gpu/gpu_matrix.h"
 #include "model/gpu/gpu_support.h"
-#include "model/model_config.h"
 #include "model/row_product.h"
 #include "tensors/stored_tensors.h"
 
@@ -76,34 +75,6 @@ double relative(const RowError& error, const std::string& name) {
 }
 
 }  // namespace
-
-Quantization parse_quantization(const std::string& name) {
-  if (name == "none") return Quantization::kNone;
-  if (name == "int8") return Quantization::kInt8;
-  if (name == "int4") return Quantization::kInt4;
-  if (name == "stored") return Quantization::kStored;
-  throw UserError("quantisation \"{}\": must be none, int8, int4 or stored", name);
-}
-
-Quantization quantization_of(const std::string& weight_name, Quantization asked) {
-  if (asked == Quantization::kStored) return Quantization::kNone;
-  if (weight_name.ends_with("_proj.weight")) return asked;
-  const bool is_head = weight_name == kHeadName && asked != Quantization::kNone;
-  return is_head ? Quantization::kInt8 : Quantization::kNone;
-}
-
-int64_t int4_group(int64_t out, int64_t in) {
-  for (const int64_t group : {128, 64, 32}) {
-    if (in % group == 0 && out % 16 == 0) return group;
-  }
-  return 0;
-}
-
-int64_t quantized_bytes(int64_t out, int64_t in, Quantization kind) {
-  if (kind == Quantization::kInt8) return out * in + 2 * out;
-  const int64_t group = int4_group(out, in);
-  return group == 0 ? 2 * out * in : out * in / 2 + 2 * 2 * out * (in / group);
-}
 
 QuantizedWeight::QuantizedWeight(const at::Tensor& weight, Quantization kind, at::Device device,
                                  const std::string& name)
@@ -291,6 +262,55 @@ int64_t QuantizedWeight::num_bytes() const {
   const at::Tensor& values = grouped_ ? grouped_->words : values_;
   const at::Tensor& scales = grouped_ ? grouped_->scales : scales_;
   return static_cast<int64_t>(values.nbytes() + scales.nbytes());
+}
+
+QuantizedWeight::QuantizedWeight(const QuantizedWeight& like, const GpuMatrix& matrix)
+    : kind_(like.kind_),
+      out_(matrix.out),
+      in_(like.in_),
+      on_gpu_(std::make_shared<const GpuMatrix>(matrix)),
+      relative_error_(like.relative_error_) {}
+
+void QuantizedWeight::put_on_gpu(const GpuMatrix& matrix) {
+  on_gpu_ = std::make_shared<const GpuMatrix>(matrix);
+}
+
+at::Device QuantizedWeight::device() const { return on_gpu_ ? on_gpu_->words.device() : at::kCPU; }
+
+at::Tensor QuantizedWeight::gpu_product(const at::Tensor& rows, const at::Tensor& bias) const {
+  return multiply(*group_kernels(), *on_gpu_, rows, bias);
+}
+
+std::vector<GpuMatrix> QuantizedWeight::matrices_of(
+    std::span<const QuantizedWeight* const> weights) {
+  std::vector<GpuMatrix> matrices;
+  for (const QuantizedWeight* weight : weights) {
+    if (weight == nullptr || !weight->on_gpu_) return {};
+    matrices.push_back(*weight->on_gpu_);
+  }
+  return matrices;
+}
+
+std::vector<std::shared_ptr<const QuantizedWeight>> QuantizedWeight::in_one_piece(
+    std::span<const QuantizedWeight* const> weights) {
+  const GpuMatrix whole = stacked(matrices_of(weights));
+  std::vector<std::shared_ptr<const QuantizedWeight>> parts;
+  if (!whole.words.defined()) return parts;
+  int64_t begin = 0;
+  for (const QuantizedWeight* weight : weights) {
+    const int64_t end = begin + weight->on_gpu_->words.size(0);
+    parts.push_back(std::shared_ptr<const QuantizedWeight>(
+        new QuantizedWeight(*weight, whole.panels(begin, end))));
+    begin = end;
+  }
+  return parts;
+}
+
+std::shared_ptr<const QuantizedWeight> QuantizedWeight::whole_of(
+    std::span<const QuantizedWeight* const> weights) {
+  const GpuMatrix whole = predgen::whole_of(matrices_of(weights));
+  if (!whole.words.defined()) return nullptr;
+  return std::shared_ptr<const QuantizedWeight>(new QuantizedWeight(*weights.front(), whole));
 }
 
 }  // namespace predgen

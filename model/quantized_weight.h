@@ -12,26 +12,12 @@
 
 #include "kernels/grouped_matrix.h"
 #include "kernels/quantize_rows.h"
+#include "model/quantization.h"
 #include "model/stored_packing.h"
 
 namespace predgen {
 
 struct GpuMatrix;  // of model/gpu/gpu_matrix.h
-
-/// kStored: matrices that a checkpoint stores in few bits stay so; the rest is as with kNone.
-enum class Quantization { kNone, kInt8, kInt4, kStored };
-
-/// "none", "int8", "int4" or "stored"; UserError otherwise.
-Quantization parse_quantization(const std::string& name);
-
-/// How the weight of this Hugging Face name is stored when kInt8 or kInt4 is asked for: linear
-/// layers are packed that way, an untied head in 8 bits (4 would cost 3 % of perplexity),
-/// everything else is unchanged.
-Quantization quantization_of(const std::string& weight_name, Quantization asked);
-/// How many inputs share scale and offset in 4 bits; 0 if a matrix of this size cannot be packed.
-int64_t int4_group(int64_t out, int64_t in);
-/// Bytes that QuantizedWeight keeps of a matrix; if it cannot be packed, its bytes in bfloat16.
-int64_t quantized_bytes(int64_t out, int64_t in, Quantization kind);
 
 /// A weight matrix [out,in] in 8 bits (one scale per output), in 4 bits (a scale and an offset per
 /// group of 128 inputs, or 64 or 32 where 128 does not divide them; centred on zero or on the

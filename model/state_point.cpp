@@ -7,14 +7,10 @@ namespace predgen {
 
 StatePoint::StatePoint(KvPool& pool, int64_t length, std::vector<LayerState> layers)
     : pool_(pool), length_(length), layers_(std::move(layers)) {
-  ++pool_.num_snapshots_;
   pool_.points_.push_back(this);
 }
 
-StatePoint::~StatePoint() {
-  if (!is_parked_) --pool_.num_snapshots_;
-  std::erase(pool_.points_, this);
-}
+StatePoint::~StatePoint() { std::erase(pool_.points_, this); }
 
 bool StatePoint::is_in_pass() const {
   return std::ranges::any_of(readers,
@@ -24,7 +20,6 @@ bool StatePoint::is_in_pass() const {
 void StatePoint::park() {
   move_to(at::kCPU);
   is_parked_ = true;
-  --pool_.num_snapshots_;
 }
 
 void StatePoint::restore(const SequenceState* but) {
@@ -32,7 +27,6 @@ void StatePoint::restore(const SequenceState* but) {
   pool_.make_room(pool_.layout().positions_per_snapshot(), but);
   move_to(pool_.layout().options.device());
   is_parked_ = false;
-  ++pool_.num_snapshots_;
 }
 
 void StatePoint::move_to(at::Device device) {

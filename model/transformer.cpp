@@ -34,11 +34,10 @@ std::map<std::string, WeightSpec> weights_by_name(const ModelConfig& config) {
 
 /// Of the queries that attention gets: what autocast makes of them, where it is on. It would do so
 /// with a mask, too, but in every layer, each of which keeps its copy for the backward pass.
-at::TensorOptions query_options(const KvLayout& layout) {
-  const at::DeviceType device = layout.options.device().type();
-  return at::autocast::is_autocast_enabled(device)
-             ? layout.options.dtype(at::autocast::get_autocast_dtype(device))
-             : layout.options;
+at::TensorOptions query_options(at::Device device, at::ScalarType activations) {
+  const bool is_cast = at::autocast::is_autocast_enabled(device.type());
+  return at::TensorOptions(device).dtype(is_cast ? at::autocast::get_autocast_dtype(device.type())
+                                                 : activations);
 }
 
 }  // namespace
@@ -113,7 +112,7 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   PassInput pass(steps, {.width_invariant = width_invariant_,
                          .num_states = static_cast<size_t>(config_.num_states()),
                          .num_folded = num_folded(),
-                         .options = query_options(kv_layout())});
+                         .options = query_options(device(), activations_)});
   const at::Tensor inputs = pass.inputs_2T.to(device());
   const std::vector<Rotation> rotations =
       make_rotations(config_, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_);
@@ -181,7 +180,7 @@ Transformer::Rows Transformer::read_rows(const at::Tensor& tokens_BT,
                                    : at::arange(T, tokens.options()).expand({tokens.size(0), T});
   return {tokens,
           make_rotations(config_, inverse_frequencies_, positions, activations_),
-          {seen_B1TT, positions_BT, T, 0, num_folded(), query_options(kv_layout())}};
+          {seen_B1TT, positions_BT, T, 0, num_folded(), query_options(device(), activations_)}};
 }
 
 at::Tensor Transformer::embed(const Rows& rows) const { return embed(rows.tokens_BT); }
@@ -266,6 +265,38 @@ void Transformer::join_products() {
 
 void Transformer::set_adapter_enabled(bool enabled) {
   for (Linear* linear : linears()) linear->adapter_enabled = enabled;
+}
+
+void Transformer::pack_linears(const Pack& pack) {
+  std::vector<Linear*> packable = linears();
+  if (!head_.quantized) packable.push_back(&head_);
+  for (Linear* linear : packable) {
+    auto packed = pack(linear->name + ".weight", linear->weight);
+    if (!packed) continue;
+    linear->quantized = std::move(packed);
+    linear->weight = at::Tensor();
+  }
+}
+
+void Transformer::pack_embedding(std::shared_ptr<const QuantizedWeight> packed) {
+  packed_embedding_ = std::move(packed);
+  embedding_ = at::empty({0, config_.hidden_size}, embedding_.options());
+  if (!config_.tie_word_embeddings) return;
+  head_.quantized = packed_embedding_;
+  head_.weight = at::Tensor();
+}
+
+double Transformer::quantize(Quantization kind) {
+  double error = 0.0;
+  int64_t count = 0;
+  pack_linears([&](const std::string& name, const at::Tensor& weight) {
+    auto packed = std::make_shared<const QuantizedWeight>(weight, quantization_of(name, kind),
+                                                          device(), name);
+    error += packed->relative_error();
+    ++count;
+    return packed;
+  });
+  return error / static_cast<double>(count);
 }
 
 }  // namespace predgen

@@ -11,7 +11,7 @@ from check_map import tracked_files
 
 SOURCES = {".h", ".cpp", ".cu", ".cuh", ".py", ".sh", ".js"}
 CPP = {".h", ".cpp", ".cu", ".cuh"}
-MOST_LINES, MOST_LINES_OF_A_TEST = 320, 640
+MOST_LINES, MOST_LINES_OF_A_TEST = 400, 640
 WIDEST = 110  # characters in a line of a document; tables and code have their own
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)

@@ -1,21 +1,28 @@
 #include "tensors/stored_tensors.h"
 
 #include "core/error.h"
+#include "kernels/threads/parallel_ranges.h"
+#include "tensors/gguf_blocks.h"
 
 namespace predgen {
 
 at::Tensor widen(const CodedRows& rows, const CodeLayout& layout) {
-  const std::vector<int64_t> by_group{rows.codes.size(0), rows.scales.size(1), layout.group};
-  at::Tensor values;
-  if (layout.book) {
-    const at::Tensor book = at::tensor(at::ArrayRef<float>(*layout.book));
-    values = book.index_select(0, rows.codes.flatten().to(at::kInt));
-  } else {
-    values = rows.codes.to(at::kFloat);
-  }
-  values = rows.scales.unsqueeze(2) * values.view(by_group);
-  if (layout.has_offsets) values = values + rows.offsets.unsqueeze(2);
-  return values.view(rows.codes.sizes());
+  const at::Tensor codes = rows.codes.contiguous(), scales = rows.scales.contiguous();
+  // So that without offsets zeros keep their signs.
+  const at::Tensor offsets =
+      layout.has_offsets ? rows.offsets.contiguous() : at::full_like(scales, -0.0);
+  at::Tensor values = at::empty(codes.sizes(), at::kFloat);
+  const auto* code = codes.const_data_ptr<int8_t>();
+  const auto* scale = scales.const_data_ptr<float>();
+  const auto* offset = offsets.const_data_ptr<float>();
+  auto* value = values.mutable_data_ptr<float>();
+  const float* book = layout.book ? layout.book->data() : nullptr;
+  parallel_ranges(scales.numel(), 256, [&](int64_t begin, int64_t end) {
+    const int64_t at = begin * layout.group;
+    combine_codes(code + at, scale + begin, offset + begin, end - begin, layout.group, book,
+                  value + at);
+  });
+  return values;
 }
 
 std::optional<CodeLayout> StoredTensors::code_layout(const std::string&) const {

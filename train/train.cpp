@@ -16,6 +16,7 @@
 #include "text/tokenizer.h"
 #include "train/base/frozen_layers.h"
 #include "train/check_data.h"
+#include "train/metrics_log.h"
 #include "train/output_lock.h"
 #include "train/plan/memory_advice.h"
 #include "train/plan/memory_plan.h"
@@ -24,12 +25,31 @@
 #include "train/report/run_report.h"
 #include "train/run_identity.h"
 #include "train/run_log.h"
-#include "train/stepless_start.h"
 #include "train/trainer.h"
 #include "train/watch/collapse_watch.h"
 
 namespace predgen::train {
 namespace {
+
+/// Cleans the folder of a run that ended before its first step: it holds a log without a step and
+/// only files that a run's start writes. Returns false, and removes nothing, for any other folder.
+bool remove_stepless_start(const std::filesystem::path& run) {
+  constexpr const char* kOfAStart[] = {"config.yaml", "metrics.jsonl", "watch.jsonl", "report.html",
+                                       "tensorboard"};
+  if (!std::filesystem::exists(run / "metrics.jsonl")) return false;
+  for (const auto& entry : std::filesystem::directory_iterator(run)) {
+    if (std::ranges::find(kOfAStart, entry.path().filename().string()) == std::end(kOfAStart)) {
+      return false;
+    }
+  }
+  bool has_step = false;
+  read_metrics(run / "metrics.jsonl", [&](const Json& line) {
+    has_step = has_step || line.at("step").get<int64_t>() > 0;
+  });
+  if (has_step) return false;
+  for (const char* name : kOfAStart) std::filesystem::remove_all(run / name);
+  return true;
+}
 
 std::unique_ptr<Transformer> make_model(const TrainConfig& config) {
   const at::Device device = parse_device(config.device);

@@ -1,5 +1,7 @@
 #include "train/train_step.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -7,12 +9,23 @@
 #include "core/log.h"
 #include "core/random.h"
 #include "train/check_data.h"
-#include "train/optim/clip_gradients.h"
 #include "train/optim/lr_schedule.h"
 #include "train/optim/precision.h"
 
 namespace predgen::train {
 namespace {
+
+/// The global 2-norm of the gradients, float32 []; does not wait for the device.
+at::Tensor gradient_norm(const std::vector<at::Tensor>& gradients) {
+  const at::NoGradGuard no_grad;
+  return at::stack(at::_foreach_norm(gradients)).norm();
+}
+
+/// Scales gradients of norm `norm` in place to a norm of at most `max_norm`; 0: no clipping.
+void clip_gradients(const std::vector<at::Tensor>& gradients, double norm, double max_norm) {
+  const at::NoGradGuard no_grad;
+  if (max_norm > 0 && norm > max_norm) at::_foreach_mul_(gradients, max_norm / norm);
+}
 
 constexpr int64_t kMostBadStepsInARow = 5;
 

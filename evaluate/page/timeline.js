@@ -98,12 +98,8 @@ function drawTimeline(timelines, width, label) {
   const lanes = top + 44, bottom = lanes + lane * timelines.length + 4;
   const end = Math.max(0.1, ...timelines.flatMap((one) => [one.lastWord, one.sound ?? 0, one.firstSentence ?? 0]));
   const x = new Axis(0, 1.02 * end, left, right), [{lastWord}] = timelines;
-  for (const tick of x.ticks(width < 450 ? 4 : 12)) {
-    canvas.line(x.place(tick), top + 34, x.place(tick), bottom, "grid");
-    canvas.text(x.place(tick), bottom + 15, tickLabel(tick), "middle");
-  }
+  canvas.ticks(x, left, right, top + 34, bottom, "seconds since the user began");
   canvas.line(left, bottom, right, bottom, "axis");
-  canvas.text((left + right) / 2, bottom + 33, "seconds since the user began", "middle");
   canvas.text(0, top + 36, "user", "start", "strong");
   drawWords(canvas, timelines[0], x, left, top);
   canvas.line(x.place(lastWord), top + 26, x.place(lastWord), bottom, "zero");

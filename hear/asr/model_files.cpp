@@ -1,9 +1,9 @@
 #include "hear/asr/model_files.h"
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <sstream>
-#include <vector>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -191,19 +191,24 @@ ModelFiles find_model(const fs::path& folder) {
   return files;
 }
 
+std::vector<std::string> split_list(const std::string& list) {
+  std::vector<std::string> items;
+  std::istringstream stream(list);
+  for (std::string item; std::getline(stream, item, ',');) items.push_back(item);
+  return items;
+}
+
 void check_language(const ModelFiles& whisper, const std::string& language) {
   if (whisper.metadata.at("is_multilingual") == "0") {
     if (language == "en") return;
     throw UserError("{} hears English only, not '{}'", whisper.encoder.string(),
                     shortened(language));
   }
-  const auto codes = whisper.metadata.find("all_language_codes");
-  std::istringstream stream(codes == whisper.metadata.end() ? "" : codes->second);
-  for (std::string code; std::getline(stream, code, ',');) {
-    if (code == language) return;
-  }
+  const auto found = whisper.metadata.find("all_language_codes");
+  const std::string codes = found == whisper.metadata.end() ? "" : found->second;
+  if (std::ranges::count(split_list(codes), language) > 0) return;
   throw UserError("{} does not know the language '{}'; it knows {}", whisper.encoder.string(),
-                  shortened(language), shortened(stream.str(), 200));
+                  shortened(language), shortened(codes, 200));
 }
 
 }  // namespace predgen::ears

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace predgen::ears {
 
@@ -26,6 +27,9 @@ std::map<std::string, std::string> read_onnx_metadata(const std::filesystem::pat
 
 /// `place`, or the only .onnx file in the folder `place`. UserError if there is none.
 std::filesystem::path onnx_file_at(const std::filesystem::path& place);
+
+/// The items of a list in the metadata: "en,de".
+std::vector<std::string> split_list(const std::string& list);
 
 /// UserError listing the available languages if the Whisper model does not know this one.
 void check_language(const ModelFiles& whisper, const std::string& language);

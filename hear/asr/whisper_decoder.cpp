@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <sstream>
 
 #include "core/base64.h"
 #include "core/error.h"
@@ -20,13 +19,6 @@ namespace {
 constexpr int64_t kFrames = 800, kLeastTail = 300, kMostFrames = 3000;
 constexpr double kTokensASecond = 6;  // at most, as in sherpa-onnx: nobody speaks faster
 
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> items;
-  std::istringstream stream(list);
-  for (std::string item; std::getline(stream, item, ',');) items.push_back(item);
-  return items;
-}
-
 const std::string& entry_of(const ModelFiles& files, const char* key) {
   const auto found = files.metadata.find(key);
   if (found != files.metadata.end()) return found->second;
@@ -36,7 +28,7 @@ const std::string& entry_of(const ModelFiles& files, const char* key) {
 std::vector<int64_t> numbers_of(const ModelFiles& files, const char* key) {
   constexpr int64_t kLargest = 10'000'000;
   std::vector<int64_t> numbers;
-  for (const std::string& item : split(entry_of(files, key))) {
+  for (const std::string& item : split_list(entry_of(files, key))) {
     int64_t& number = numbers.emplace_back();
     const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), number);
     if (error != std::errc() || end != item.data() + item.size() || number < 0 ||
@@ -65,7 +57,7 @@ OnnxSessionOptions session_options(int num_threads) {
 std::vector<int64_t> prompt_of(const ModelFiles& files, const std::string& language) {
   std::vector<int64_t> prompt = numbers_of(files, "sot_sequence");
   if (entry_of(files, "is_multilingual") != "0") {
-    const std::vector<std::string> codes = split(entry_of(files, "all_language_codes"));
+    const std::vector<std::string> codes = split_list(entry_of(files, "all_language_codes"));
     const std::vector<int64_t> tokens = numbers_of(files, "all_language_tokens");
     const auto place = static_cast<size_t>(std::ranges::find(codes, language) - codes.begin());
     if (prompt.size() < 2 || place >= tokens.size()) {

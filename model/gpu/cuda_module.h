@@ -8,7 +8,7 @@
 #include <string>
 
 #include "model/gpu/captured_graph.h"
-#include "model/gpu/gpu_kernels.h"
+#include "kernels/gpu/gpu_kernels.h"
 
 namespace c10d {
 class Backend;

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "kernels/code_book.h"
-#include "model/gpu/gpu_kernels.h"
+#include "kernels/gpu/gpu_kernels.h"
 
 namespace predgen {
 

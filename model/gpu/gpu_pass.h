@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "model/gpu/gpu_kernels.h"
+#include "kernels/gpu/gpu_kernels.h"
 #include "model/gpu/pass_graphs.h"
 #include "model/gpu/pass_launches.h"
 #include "model/parts/transformer_parts.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "model/gpu/gpu_kernels.h"
+#include "kernels/gpu/gpu_kernels.h"
 
 namespace predgen {
 

@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 
-#include "model/gpu/gpu_kernels.h"
+#include "kernels/gpu/gpu_kernels.h"
 #include "model/gpu/pass_graphs.h"
 #include "model/parts/transformer_parts.h"
 

@@ -1,21 +1,19 @@
 """The page of predgen serve, in Debian's Chromium as a person uses it: with the keyboard."""
 
 import array
-import importlib.util
 import math
 import os
-import shutil
 import sys
 import tempfile
 import time
 import wave
 
-if importlib.util.find_spec("selenium") is None or not shutil.which("chromedriver"):
+from report_pages import Browser, has_browser
+
+if not has_browser():
     print("skipped: the page needs selenium and chromium-driver")
     sys.exit(77)
 
-from selenium import webdriver  # noqa: E402
-from selenium.webdriver.chrome.service import Service  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 
@@ -23,17 +21,9 @@ from serving import check, server, wait_for  # noqa: E402
 from program import ESPEAK  # noqa: E402
 
 
-class Page:
+class Page(Browser):
     def __init__(self, url, width, scheme, arguments=()):
-        options = webdriver.ChromeOptions()
-        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", *arguments):
-            options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
-                                    {"width": width, "height": 1200, "deviceScaleFactor": 1, "mobile": False})
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia",
-                                    {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        super().__init__(width, scheme, arguments)
         self.driver.get(url)
         wait_for(lambda: self.text("state").startswith("ready"), "connects")
 
@@ -64,10 +54,6 @@ class Page:
                 return
             self.focused().send_keys(Keys.TAB)
         check(False, f"{name} is reached with the keyboard")
-
-    def screenshot(self, name):
-        if os.environ.get("PREDGEN_SCREENSHOTS"):  # a folder, for whoever wants to look
-            self.driver.save_screenshot(os.path.join(os.environ["PREDGEN_SCREENSHOTS"], name))
 
 
 def check_load(process):

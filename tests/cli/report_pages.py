@@ -72,11 +72,11 @@ def has_browser():
 class Browser:
     """Debian's Chromium with one page from a file; another one can be opened in it."""
 
-    def __init__(self, width=1400, scheme="light"):
+    def __init__(self, width=1400, scheme="light", arguments=()):
         from selenium import webdriver
         from selenium.webdriver.chrome.service import Service
         options = webdriver.ChromeOptions()
-        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu"):
+        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", *arguments):
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))

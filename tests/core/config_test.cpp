@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "tests/fakes/expect_user_error.h"
 
 namespace predgen {
 namespace {
@@ -305,6 +306,24 @@ TEST(Config, AnOverrideOfNullTakesAKeyOut) {
   EXPECT_EQ(read("lora: {rank: 3}", {"lora.rank=null"}).rank, 8);
   EXPECT_EQ(read("targets: [a]", {"targets=null"}).targets, Example().targets);
   EXPECT_THAT(error_of("seed: 1", {"sede=null"}), HasSubstr("unknown key \"sede\""));
+}
+
+TEST(Config, OldNamesAreReadAndAnOverrideCountsMore) {
+  const auto seed = [](const std::string& yaml, const std::vector<std::string>& overrides = {}) {
+    ConfigReader reader = ConfigReader::parse(yaml, "test.yaml", overrides);
+    reader.accept_old_name("start", "seed");
+    int64_t value = 0;
+    reader.optional("seed", value);
+    reader.finish();
+    EXPECT_EQ(reader.resolved(), "seed: " + std::to_string(value) + "\n");
+    return value;
+  };
+  EXPECT_EQ(seed("start: 7"), 7);
+  EXPECT_EQ(seed("seed: 7"), 7);
+  EXPECT_EQ(seed("start: 7", {"seed=8"}), 8);
+  EXPECT_EQ(seed("seed: 7", {"start=8"}), 8);
+  expect_user_error([&] { seed("seed: 7\nstart: 8"); }, {"test.yaml:2", "start", "seed"});
+  expect_user_error([&] { seed("start: x"); }, {"test.yaml:1", "start", "x"});
 }
 
 TEST(Config, BadOverrides) {

@@ -5,6 +5,7 @@ usage: package_test.py BUILD_FOLDER PYTHON_WITH_TORCH Package|PartOfAnother     
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -17,8 +18,8 @@ HAS_SPEECH = "libsherpa-onnx-c-api.so" in (BUILD / "cmake_install.cmake").read_t
 CONSUMER = """
 #include <cstdio>
 
-#include "text/tokenize/tokenizer_files.h"
-#include "text/tokenizer.h"
+#include <predgen/text/tokenize/tokenizer_files.h>
+#include <predgen/text/tokenizer.h>
 
 int main(int, char** arguments) {
   std::printf("%zu", predgen::load_tokenizer(predgen::TokenizerFiles::read(arguments[1]))->encode("Hello there").size());
@@ -190,6 +191,14 @@ class Package(Installed):
                                           f"-DCMAKE_PREFIX_PATH={self.tree}", f"-DPREDGEN_LIBTORCH={self.elsewhere}")
             self.succeeds(done)
             self.counts_tokens(build)
+
+    def test_headers_are_found_by_predgens_name_alone(self):
+        headers = [*(self.tree / "include").rglob("*.h")]
+        self.assertGreater(len(headers), 100)
+        self.assertEqual([path.name for path in (self.tree / "include").iterdir()], ["predgen"])
+        for header in headers:
+            for name in re.findall(r'#include "([^"]+)"', header.read_text()):
+                self.assertTrue(name.startswith("predgen/") and (self.tree / "include" / name).exists(), f"{header}: {name}")
 
     def test_find_package_needs_libtorch_for_more(self):
         project = CONSUMER_CMAKE.format(component="model").replace("LANGUAGES CXX", "LANGUAGES C CXX")

@@ -1,13 +1,24 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "text/jinja/format_spec.h"
 #include "text/jinja/value.h"
 
 // A text or number in a given width, with a given number of digits.
 namespace predgen::jinja {
+
+/// What both of Python's ways to format say of a number or text.
+struct FormatSpec {
+  std::string fill = " ";
+  char align = '\0';  // < > ^ = or as the type has it
+  char sign = '-';    // + - or a blank
+  bool is_alternate = false;
+  int64_t width = 0, precision = -1;
+  char group = '\0';  // , or _
+  char type = '\0';
+};
 
 /// Of type d, x, X, o, b, n or none; `precision` is the least number of digits.
 std::string formatted_whole(Runtime& runtime, Int value, const FormatSpec& spec);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "text/jinja/format_spec.h"
 #include "text/jinja/formatting.h"
 #include "text/jinja/functions.h"
 #include "text/jinja/python_text.h"

@@ -160,7 +160,7 @@ void launch_with_memory(Kernel kernel, const Grid& grid, int threads, int, void*
 }  // namespace
 }  // namespace predgen
 
-#include "model/gpu/gpu_kernels.cuh"
+#include "kernels/gpu/gpu_kernels.cuh"
 
 namespace predgen {
 

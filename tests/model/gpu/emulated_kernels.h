@@ -1,6 +1,6 @@
 #pragma once
 
-#include "model/gpu/gpu_kernels.h"
+#include "kernels/gpu/gpu_kernels.h"
 #include "tests/model/gpu/emulated_block.h"
 
 namespace predgen {

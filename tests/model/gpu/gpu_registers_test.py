@@ -19,7 +19,7 @@ root = pathlib.Path(__file__).resolve().parents[3]
 with tempfile.TemporaryDirectory() as folder:
     codes = [part for a in ARCHITECTURES for part in ("-gencode", f"arch=compute_{a},code=sm_{a}")]
     said = subprocess.run(
-        [nvcc, "-c", root / "model/gpu/gpu_kernels_cuda.cu", "-o", f"{folder}/kernels.o", "-std=c++20",
+        [nvcc, "-c", root / "kernels/gpu/gpu_kernels_cuda.cu", "-o", f"{folder}/kernels.o", "-std=c++20",
          "-O3", "-ccbin", compiler, *codes, f"-I{root}", "-isystem", headers, "-Xptxas", "-v"],
         check=True, capture_output=True, text=True).stderr
 

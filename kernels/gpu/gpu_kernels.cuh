@@ -3,9 +3,9 @@
 // CPUs.
 #pragma once
 
-#include "model/gpu/gpu_attention.cuh"
-#include "model/gpu/gpu_group_product.cuh"
-#include "model/gpu/gpu_token_kernels.cuh"
+#include "kernels/gpu/gpu_attention.cuh"
+#include "kernels/gpu/gpu_group_product.cuh"
+#include "kernels/gpu/gpu_token_kernels.cuh"
 
 namespace predgen {
 namespace {

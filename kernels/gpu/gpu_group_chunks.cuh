@@ -2,8 +2,8 @@
 // multiplied by, into shared memory, and converts codes to bfloat16.
 #pragma once
 
-#include "model/gpu/gpu_kernels.h"
-#include "model/gpu/gpu_values.cuh"
+#include "kernels/gpu/gpu_kernels.h"
+#include "kernels/gpu/gpu_values.cuh"
 
 namespace predgen {
 namespace {

@@ -1,8 +1,8 @@
 // Per-token work: embedding, norms, heads, gates.
 #pragma once
 
-#include "model/gpu/gpu_kernels.h"
-#include "model/gpu/gpu_values.cuh"
+#include "kernels/gpu/gpu_kernels.h"
+#include "kernels/gpu/gpu_values.cuh"
 
 namespace predgen {
 namespace {

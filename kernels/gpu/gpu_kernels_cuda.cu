@@ -101,7 +101,7 @@ __device__ void await_copies() {
 }  // namespace
 }  // namespace predgen
 
-#include "model/gpu/gpu_kernels.cuh"
+#include "kernels/gpu/gpu_kernels.cuh"
 
 namespace predgen {
 namespace {

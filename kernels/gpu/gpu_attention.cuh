@@ -1,8 +1,8 @@
 // Attention of a token's heads over the keys that it sees.
 #pragma once
 
-#include "model/gpu/gpu_kernels.h"
-#include "model/gpu/gpu_values.cuh"
+#include "kernels/gpu/gpu_kernels.h"
+#include "kernels/gpu/gpu_values.cuh"
 
 namespace predgen {
 namespace {

@@ -9,7 +9,7 @@
 // capability 8.0.
 #pragma once
 
-#include "model/gpu/gpu_group_chunks.cuh"
+#include "kernels/gpu/gpu_group_chunks.cuh"
 
 namespace predgen {
 namespace {
