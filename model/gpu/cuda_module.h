@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "model/gpu/captured_graph.h"
 #include "kernels/gpu/gpu_kernels.h"
+#include "model/gpu/captured_graph.h"
 
 namespace c10d {
 class Backend;
