@@ -218,7 +218,7 @@ std::map<std::string, at::Tensor> Transformer::named_weights() const {
     if (linear->bias.defined()) weights[linear->name + ".bias"] = linear->bias;
   }
   for (const DecoderLayer& layer : layers_) {
-    for (auto& [name, norm] : layer.named_norms()) weights[name] = norm;
+    for (auto& [name, tensor] : layer.named_others()) weights[name] = tensor;
   }
   return weights;
 }

@@ -31,7 +31,7 @@ bool CpuPass::read(const TransformerParts& model, bool with_adapter) {
     Layer& to = layers_[i];
     to.weights = &from;
     const Attention& attention = *from.attention;
-    const FeedForward& mlp = from.feed_forward;
+    const FeedForward& mlp = *from.feed_forward;
     if (!take(attention.q, to.qkv[0]) || !take(attention.k, to.qkv[1]) ||
         !take(attention.v, to.qkv[2]) || !take(attention.o, to.o[0]) ||
         !take(mlp.gate, to.gate_up[0]) || !take(mlp.up, to.gate_up[1]) ||

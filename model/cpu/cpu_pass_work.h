@@ -224,7 +224,7 @@ class CpuPass::Work {
     float* const y[] = {pass_.gate_.data(), pass_.up_.data()};
     pass_.products_.multiply(layer.gate_up, num_tokens_, y, *pass_.team_, thread_);
     const auto [begin, end] = CpuProducts::outputs(I, *pass_.team_, thread_);
-    const bool is_silu = weights.feed_forward.spec.activation == Activation::kSilu;
+    const bool is_silu = weights.feed_forward->spec.activation == Activation::kSilu;
     const auto gate = is_silu ? kernels_.gate_silu : kernels_.gate_gelu;
     for (int64_t token = 0; token < num_tokens_; ++token) {
       const int64_t place = token * I + begin;

@@ -23,6 +23,21 @@ void set_layers(const LayerSpec& layer, ModelConfig& config) {
   std::ranges::fill(config.layers, layer);
 }
 
+ExpertsSpec read_experts(const ConfigFields& fields, const ExpertFields& which, int64_t width) {
+  constexpr int64_t kMostExperts = 4096;
+  const ExpertsSpec spec{.count = fields.size(which.count, which.usual_count),
+                         .chosen = fields.size(which.chosen, which.usual_chosen),
+                         .width = width};
+  if (spec.count > kMostExperts) {
+    fields.fail(which.count, fmt::format("must be at most {}", kMostExperts));
+  }
+  if (spec.chosen > spec.count) {
+    fields.fail(which.chosen, fmt::format("({}) must be at most \"{}\" ({})", spec.chosen,
+                                          which.count, spec.count));
+  }
+  return spec;
+}
+
 void read_qwen_windows(const ConfigFields& fields, ModelConfig& config) {
   const size_t num_layers = config.layers.size();
   // Like the reference: the window counts only with use_sliding_window.

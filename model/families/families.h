@@ -40,6 +40,17 @@ void read_plain_layers(const ConfigFields& fields, ModelConfig& config);
 /// Makes all layers like this one.
 void set_layers(const LayerSpec& layer, ModelConfig& config);
 
+/// Fields of experts, and what `transformers` takes where a config.json does not have them.
+struct ExpertFields {
+  const char* count = "num_experts";
+  int64_t usual_count = 0;
+  const char* chosen = "num_experts_per_tok";
+  int64_t usual_chosen = 0;
+};
+/// Fills in how many there are and how many are chosen; UserError if these are more. The rest is
+/// Llama's kind of MLP, by softmax.
+ExpertsSpec read_experts(const ConfigFields& fields, const ExpertFields& which, int64_t width);
+
 /// "use_sliding_window", "sliding_window", "max_window_layers" and "layer_types", as Qwen2 and
 /// Qwen3 have them.
 void read_qwen_windows(const ConfigFields& fields, ModelConfig& config);

@@ -47,7 +47,7 @@ size_t places_of_weights(const TransformerParts& model) {
   add_linear(model.head);
   for (const DecoderLayer& layer : model.layers) {
     for (const Linear* linear : layer.attention->linears()) add_linear(*linear);
-    for (const Linear* linear : layer.feed_forward.linears()) add_linear(*linear);
+    for (const Linear* linear : layer.feed_forward->linears()) add_linear(*linear);
     for (const NormPair* norms : {&layer.attention_norm, &layer.mlp_norm}) {
       add(data_of(norms->before));
       add(data_of(norms->after));

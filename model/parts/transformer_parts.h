@@ -29,6 +29,9 @@ inline std::string_view beyond_kernels(const ModelConfig& config) {
   for (const LayerSpec& layer : config.layers) {
     if (layer.recurrence) return layer.recurrence->name();
     if (layer.attention.softcap != 0) return "attention_softcap";
+    if (layer.experts.count > 0) return "experts";
+    if (layer.attention.sinks) return "attention_sinks";
+    if (layer.feed_forward.width > 0) return "width of an MLP of its own";
   }
   return "";
 }
