@@ -75,6 +75,7 @@ class ExpertWeights {
         std::swap(place.shape[1], place.shape[2]);
         place.is_transposed = true;
       }
+      weight.share = static_cast<double>(spec_.chosen) / static_cast<double>(spec_.count);
       if (spec_.storage != ExpertStorage::kApart) weight.folder = place.name;
       weight.stacked.push_back(place);
       weight.stacked.push_back({.name = weight.gguf, .shape = shape(out), .index = expert});
@@ -122,6 +123,10 @@ Experts::Experts(const ExpertsSpec& experts, const LayerSource& source)
   for (int64_t i = 0; i < spec.count; ++i) {
     all.push_back({source.linear(of_expert(names.gate, i)), source.linear(of_expert(names.up, i)),
                    source.linear(of_expert(names.down, i))});
+    for (Linear* linear : {&all.back().gate, &all.back().up, &all.back().down}) {
+      linear->is_module = false;
+      linear->share = static_cast<double>(spec.chosen) / static_cast<double>(spec.count);
+    }
   }
   score_bias = source.tensor(names.score_bias);
   input_scale = source.tensor(names.input_scale);
