@@ -108,9 +108,10 @@ struct LayerSpec {
   AttentionSpec attention{};
   std::shared_ptr<const RecurrentSpec> recurrence{};  // in place of attention; null: none
   FeedForwardSpec feed_forward{};
-  ExpertsSpec experts{};    // in place of the MLP, or beside it
-  bool norm_before = true;  // norms of the inputs of attention and MLP,
-  bool norm_after = false;  // and of their outputs, before the residual add
+  ExpertsSpec experts{};              // in place of the MLP, or beside it
+  bool norm_before = true;            // norms of the inputs of attention and MLP,
+  bool norm_after = false;            // and of their outputs, before the residual add
+  const char* mlp_norm = "ffn_norm";  // that of the MLP's input, in GGUF
 
   LayerNorms norms() const;
   bool has_mlp() const { return experts.count == 0 || experts.beside_mlp; }

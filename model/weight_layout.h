@@ -36,6 +36,7 @@ struct WeightSpec {
   // empty.
   std::vector<StackedPlace> stacked{};
   std::string folder{};
+  double share = 1.0;  // of all tokens that it is read for, on average: less for experts
 };
 /// The total over all of them.
 int64_t num_values(const std::vector<WeightSpec>& weights);
