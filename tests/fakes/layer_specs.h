@@ -52,6 +52,26 @@ inline void make_kind(ModelConfig& config, Kind kind) {
   config.norm_scales_wide = after;
 }
 
+/// The first layer has Qwen's experts and one for all tokens, the second gpt-oss', with sinks.
+inline ModelConfig experts_config() {
+  ModelConfig config = small_config();
+  LayerSpec layer{.attention = {.qk_norm = QkNorm::kHead}};
+  layer.experts = {.count = 6, .chosen = 3, .width = 32, .is_normalised = true, .shared_width = 32};
+  config.layers = {layer, layer};
+  AttentionSpec& attention = config.layers[1].attention;
+  attention.sinks = attention.qkv_bias = attention.o_bias = true;
+  attention.window = 19;
+  config.layers[1].experts = {.count = 5,
+                              .chosen = 2,
+                              .width = 32,
+                              .routing = Routing::kSoftmaxOfChosen,
+                              .router_bias = true,
+                              .activation = Activation::kClampedSwiglu,
+                              .bias = true,
+                              .storage = ExpertStorage::kInterleaved};
+  return config;
+}
+
 inline ModelConfig llama_config() {
   ModelConfig config = small_config();
   config.layers = {LayerSpec{}, LayerSpec{}};
@@ -62,7 +82,7 @@ inline ModelConfig llama_config() {
 inline std::vector<std::pair<std::string, ModelConfig>> one_switch_each() {
   // Does not compile when a part has another field, which then needs a switch here.
   [[maybe_unused]] const auto& [attention, recurrence, feed_forward, experts, norm_before,
-                                norm_after] = LayerSpec{};
+                                norm_after, mlp_norm] = LayerSpec{};
   [[maybe_unused]] const auto& [qk_norm, qkv_bias, o_bias, query_scalar, softcap, sinks, window,
                                 rope] = AttentionSpec{};
   [[maybe_unused]] const auto& [activation, bias, width, names] = FeedForwardSpec{};
