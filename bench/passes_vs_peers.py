@@ -3,7 +3,9 @@
 python scripts/random_model.py m05 0.5b checkpoints/demo
 pip install ctranslate2
 python bench/passes_vs_peers.py --predgen build/predgen --model m05 --work /tmp/peers
-A GGUF file as --model runs as it is stored, only in predgen and in llama.cpp.
+A GGUF file as --model runs as it is stored, only in predgen and in llama.cpp. One with experts:
+    python scripts/random_model.py a3b a3b checkpoints/demo
+    build/predgen export --model a3b --output a3b.gguf --dtype q4_0 --check weights
 Prefill of 512 tokens; after 256 tokens of context decoding, and passes over 8, 16, 32 and 64 tokens.
 Weights in bfloat16, 8 bits (predgen: groups of 128; llama.cpp: Q8_0, of 32; CTranslate2: rows) and 4 bits
 (128; Q4_0, of 32). Prints the medians of the rounds with their spread and ratios to predgen (above 1: predgen

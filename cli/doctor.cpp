@@ -83,7 +83,8 @@ void print_memory(const ModelConfig& config, const DoctorOptions& options) {
   std::printf("Memory, GiB (bfloat16 activations)\n");
   std::printf("  %-44s %8s %8s %8s\n", "", "bf16", "int8", "int4");
   std::vector<double> weights;
-  for (const Quantization kind : {Quantization::kNone, Quantization::kInt8, Quantization::kInt4}) {
+  constexpr Quantization kKinds[] = {Quantization::kNone, Quantization::kInt8, Quantization::kInt4};
+  for (const Quantization kind : kKinds) {
     weights.push_back(static_cast<double>(weight_bytes(config, kind)));
   }
   const auto row = [&](const std::string& title, double constant, bool with_weights) {
@@ -98,6 +99,13 @@ void print_memory(const ModelConfig& config, const DoctorOptions& options) {
       static_cast<double>(StateHistory::kMost) * static_cast<double>(snapshot_bytes(config));
   const double used = kv * static_cast<double>(context) + snapshots;
   row("weights", 0.0, true);
+  if (config.num_active_parameters() < config.num_parameters()) {
+    std::printf("  %-44s", "of these, read for a token");
+    for (const Quantization kind : kKinds) {
+      std::printf(" %8.2f", static_cast<double>(weight_bytes(config, kind, 2, true)) / kGiB);
+    }
+    std::printf("\n");
+  }
   row("keys and values of 1,000 tokens", 1000 * kv, false);
   if (snapshots > 0) {
     row(fmt::format("{} snapshots of states, {} bytes each", StateHistory::kMost,
@@ -223,9 +231,13 @@ void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
               static_cast<long long>(config.hidden_size), static_cast<long long>(config.num_heads),
               static_cast<long long>(config.num_kv_heads), static_cast<long long>(config.head_dim),
               static_cast<long long>(config.vocab_size));
-  std::printf("  %.1f M parameters, context of %lld tokens\n",
-              static_cast<double>(config.num_parameters()) / 1e6,
-              static_cast<long long>(config.context_length()));
+  const auto millions = [](int64_t count) { return static_cast<double>(count) / 1e6; };
+  const int64_t active = config.num_active_parameters();
+  const bool has_experts = active < config.num_parameters();
+  std::printf(
+      "  %.1f M parameters%s, context of %lld tokens\n", millions(config.num_parameters()),
+      has_experts ? fmt::format(", {:.1f} M of them for a token", millions(active)).c_str() : "",
+      static_cast<long long>(config.context_length()));
   print_passes("a CPU", CpuPass::refusal(config));
   print_passes("a GPU", GpuPass::refusal(config));
   std::printf("Files\n");

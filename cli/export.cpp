@@ -15,6 +15,7 @@
 #include "model/checkpoint/checkpoint.h"
 #include "model/checkpoint/merged_weights.h"
 #include "model/checkpoint/save_model.h"
+#include "model/checkpoint/stacked_tensors.h"
 #include "model/load_options.h"
 #include "model/weights/sharded_weights.h"
 
@@ -73,10 +74,14 @@ void check_free_space(const fs::path& output, uint64_t num_bytes) {
 
 void write_weights(const MergedWeights& merged, const fs::path& folder, at::ScalarType dtype,
                    const std::stop_token& stop) {
-  write_sharded_weights(folder, weight_layout(merged.config()), dtype,
+  const StackedLayout layout(merged.config(), StackedLayout::Format::kFolder);
+  const auto rows = [&](const std::string& name, int64_t begin, int64_t end) {
+    throw_if_stopped(stop);
+    return merged.rows(name, begin, end).to(dtype);
+  };
+  write_sharded_weights(folder, layout.tensors(), dtype,
                         [&](const std::string& name, int64_t begin, int64_t end) {
-                          throw_if_stopped(stop);
-                          return merged.rows(name, begin, end).to(dtype);
+                          return layout.rows(name, begin, end, rows);
                         });
 }
 

@@ -10,6 +10,7 @@ namespace predgen::evaluate {
 /// stay in caches, and the one row of an embedding table that is not also the head.
 struct DecodeBytes {
   int64_t weights = 0;          // of layers, norms and head, as they are in memory
+  int64_t idle = 0;             // of experts that a token does not choose; they are not read
   int64_t adapter = 0;          // LoRA matrices beside them
   int64_t kv_per_position = 0;  // keys and values of all layers
 

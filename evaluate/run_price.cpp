@@ -15,7 +15,7 @@ constexpr int64_t kMeasuredWidth = 32;
 
 PricedModel priced_model(const PricedEngine& priced) {
   const ModelConfig& config = priced.model.config();
-  double parameters = static_cast<double>(config.num_parameters());
+  double parameters = static_cast<double>(config.num_active_parameters());
   if (!config.tie_word_embeddings) {  // a token reads one row of the table
     parameters -= static_cast<double>(config.vocab_size * config.hidden_size);
   }

@@ -53,6 +53,7 @@ Json decode_report(const SpeedReportInput& input) {
           {"bytes_per_token",
            {{"total", bytes},
             {"weights", input.bytes.weights},
+            {"experts_not_chosen", input.bytes.idle},
             {"adapter", input.bytes.adapter},
             {"keys_and_values", bytes - input.bytes.per_token(0)}}},
           {"bytes_per_second", rate(bytes, seconds)},
@@ -90,13 +91,16 @@ double gibibytes(const Json& bytes) { return bytes.get<double>() / (1 << 30); }
 
 std::string decode_lines(const Json& decode, const Json& bandwidth) {
   const double bytes = decode["bytes_per_token"]["total"].get<double>();
+  const double idle = decode["bytes_per_token"]["experts_not_chosen"].get<double>();
   const Json& cache = bandwidth["cache_bytes"];
   const bool fits = cache.is_number() && bytes <= cache.get<double>();
   return line(fmt::format("decode after {}", decode["context"].get<int64_t>()),
               decode["tokens_per_second"], 1, "tokens/s") +
          line("", decode["seconds_per_token"], 1e3, "ms/token") +
          line("", decode["bytes_per_second"], 1e-9,
-              fmt::format("GB/s: {:.4g} MB read per token", bytes * 1e-6)) +
+              fmt::format(
+                  "GB/s: {:.4g} MB read per token{}", bytes * 1e-6,
+                  idle > 0 ? fmt::format(", {:.4g} MB of experts are not", idle * 1e-6) : "")) +
          line("", decode["share_of_bandwidth"], 100,
               fmt::format("% of memory bandwidth{}",
                           fits ? "; the processor's cache can hold what is read" : "")) +

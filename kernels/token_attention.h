@@ -146,7 +146,9 @@ void attend_chunk(const TokenAttention& attention, const Chunk<T>& keys, const C
 template <class T>
 void attend_some(const TokenAttention& attention) {
   HeadState states[kMaxHeads];
-  for (int64_t head = 0; head < attention.heads; ++head) states[head] = {-1e30f, 0.0f};
+  for (int64_t head = 0; head < attention.heads; ++head) {
+    states[head] = attention.sinks ? HeadState{attention.sinks[head], 1.0f} : HeadState{-1e30f, 0};
+  }
   __builtin_memset(attention.to, 0,
                    static_cast<size_t>(attention.heads * attention.head_dim) * sizeof(float));
   const int64_t total = attention.num_consecutive + attention.num_others;
@@ -174,6 +176,7 @@ void attend(const TokenAttention& attention) {
     TokenAttention some = attention;
     some.queries += head * attention.head_dim;
     some.to += head * attention.head_dim;
+    if (some.sinks) some.sinks += head;
     some.heads = least(kMaxHeads, attention.heads - head);
     attend_some<T>(some);
   }

@@ -26,7 +26,8 @@ struct TokenAttention {
   int64_t first = 0, num_consecutive = 0;
   const int32_t* others = nullptr;  // [num_others]
   int64_t num_others = 0;
-  float scale = 1.0f;  // of the scores
+  float scale = 1.0f;            // of the scores
+  const float* sinks = nullptr;  // [heads]: a further score of each, whose value is zero; or null
 };
 
 /// `void*`: float32 or, in the other table, bfloat16's bits.
@@ -44,6 +45,8 @@ struct TokenKernels {
   void (*gate_silu)(float* gates, const float* x, int64_t count);
   /// The same with the tanh form of GELU.
   void (*gate_gelu)(float* gates, const float* x, int64_t count);
+  /// gates = g / (1 + exp(-1.702 g)) * (1 + x), g at most 7, x from -7 to 7
+  void (*gate_clamped)(float* gates, const float* x, int64_t count);
   /// to += scale * x
   void (*add)(float* to, const float* x, float scale, int64_t count);
   /// Index of the first maximum of `count` >= 1 values, as in at::argmax, where NaN is the largest.

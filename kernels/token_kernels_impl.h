@@ -60,6 +60,16 @@ void gate_values(float* gates, const float* x, int64_t count) {
   }
 }
 
+inline Floats smaller(Floats a, Floats b) { return a < b ? a : b; }
+inline void gate_clamped(float* gates, const float* x, int64_t count) {
+  const Floats most = all(7.0f);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const Floats gate = smaller(load(gates + i, count - i), most);
+    const Floats value = -smaller(-smaller(load(x + i, count - i), most), most);
+    store(gates + i, gate / (1.0f + exponential(gate * -1.702f)) * (value + 1.0f), count - i);
+  }
+}
+
 inline void add_scaled(float* to, const float* x, float scale, int64_t count) {
   for (int64_t i = 0; i < count; i += kLanes) {
     store(to + i, load(to + i, count - i) + scale * load(x + i, count - i), count - i);
@@ -120,6 +130,7 @@ constexpr TokenKernels token_kernels() {
           .attend = attend<T>,
           .gate_silu = gate_values<silu>,
           .gate_gelu = gate_values<gelu>,
+          .gate_clamped = gate_clamped,
           .add = add_scaled,
           .argmax = first_largest};
 }

@@ -9,7 +9,7 @@ LayerNorms LayerSpec::norms() const {
   // Where there is no norm of the outputs, checkpoints call this one by their name.
   if (norm_before) {
     names.before_mlp = {norm_after ? "pre_feedforward_layernorm" : "post_attention_layernorm",
-                        "ffn_norm"};
+                        mlp_norm};
   }
   if (norm_after) names.after_mlp = {"post_feedforward_layernorm", "post_ffw_norm"};
   return names;

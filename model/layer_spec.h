@@ -23,17 +23,76 @@ struct AttentionSpec {
   bool qkv_bias = false, o_bias = false;
   double query_scalar = 0.0;  // scores are divided by its square root; 0: head size
   double softcap = 0.0;       // scores become cap * tanh(score / cap); 0: unchanged
+  bool sinks = false;         // a further score for each head, whose value is zero
   int64_t window = 0;         // positions that a query sees, its own included; 0: all
   int64_t rope = 0;           // index in ModelConfig::ropes
 };
 
-/// The activation that a feed-forward part applies to its gate before multiplying.
-enum class Activation { kSilu, kGeluTanh };
+/// What a feed-forward part makes of its gate and up products. kClampedSwiglu is gpt_oss': gates at
+/// most 7 and products from -7 to 7, gate * sigmoid(1.702 * gate) * (product + 1).
+enum class Activation { kSilu, kGeluTanh, kClampedSwiglu };
+
+struct FeedForwardNames {
+  ModuleName gate{"mlp.gate_proj", "ffn_gate"}, up{"mlp.up_proj", "ffn_up"},
+      down{"mlp.down_proj", "ffn_down"};
+};
 
 /// What a layer's gated MLP computes (parts/feed_forward.h).
 struct FeedForwardSpec {
   Activation activation = Activation::kSilu;
   bool bias = false;
+  int64_t width = 0;  // outputs of its gate; 0: ModelConfig::intermediate_size
+  FeedForwardNames names{};
+};
+
+/// How a router's products become the weights of the experts it chooses: softmax, of which the
+/// largest count; softmax over the largest; sigmoid, of which the largest count.
+enum class Routing { kSoftmax, kSoftmaxOfChosen, kSigmoid };
+
+/// How transformers stores experts: each matrix apart; all in one tensor, an expert's gates before
+/// its products, [count,2 * width,E] and [count,E,width]; or both transposed, with gates and
+/// products in turn. All three are read, whatever a family writes.
+enum class ExpertStorage { kApart, kStacked, kInterleaved };
+
+/// The modules of a layer's experts; "{}" is an expert's number. Llama.cpp has all experts in one
+/// tensor.
+struct ExpertNames {
+  ModuleName router{"mlp.gate", "ffn_gate_inp"};
+  ModuleName gate{"mlp.experts.{}.gate_proj", "ffn_gate_exps"};
+  ModuleName up{"mlp.experts.{}.up_proj", "ffn_up_exps"};
+  ModuleName down{"mlp.experts.{}.down_proj", "ffn_down_exps"};
+  // Gates and products in one tensor, and all of `down`.
+  ModuleName gate_up_stack{"mlp.experts.gate_up_proj", "ffn_gate_up_exps"};
+  const char* down_stack = "mlp.experts.down_proj";
+  ModuleName shared_gate{"mlp.shared_expert.gate_proj", "ffn_gate_shexp"};
+  ModuleName shared_up{"mlp.shared_expert.up_proj", "ffn_up_shexp"};
+  ModuleName shared_down{"mlp.shared_expert.down_proj", "ffn_down_shexp"};
+  ModuleName share{"mlp.shared_expert_gate", "ffn_gate_inp_shexp"};
+  // Tensors, not modules; the last two are Gemma 4's.
+  ModuleName score_bias{"mlp.expert_bias", "exp_probs_b.bias"};
+  ModuleName input_scale{"router.scale", "ffn_gate_inp.scale"};
+  ModuleName expert_scale{"router.per_expert_scale", "ffn_down_exps.scale"};
+};
+
+/// What a layer's experts compute (parts/experts.h).
+struct ExpertsSpec {
+  int64_t count = 0;   // 0: the layer has none
+  int64_t chosen = 0;  // for each token
+  int64_t width = 0;   // outputs of an expert's gate
+  Routing routing = Routing::kSoftmax;
+  bool router_bias = false;
+  bool score_bias = false;     // added, in float32, to what is compared, not to weights
+  bool is_normalised = false;  // weights are divided by their sum + sum_offset,
+  double sum_offset = 0.0;
+  double scale = 1.0;         // and multiplied by this
+  bool input_scale = false;   // the router sees norm(x) * input_scale / sqrt(E), without a weight
+  bool expert_scale = false;  // a factor of the weight of each expert
+  Activation activation = Activation::kSilu;
+  bool bias = false;         // of the experts' matrices
+  int64_t shared_width = 0;  // of an expert for all tokens, times sigmoid(share(x)); 0: none
+  ExpertStorage storage = ExpertStorage::kApart;
+  ExpertNames names{};
+  bool beside_mlp = false;  // the layer has a gated MLP, too
 };
 
 /// A layer's RMSNorms over the hidden size, in the order of the reference's state dict.
@@ -49,10 +108,13 @@ struct LayerSpec {
   AttentionSpec attention{};
   std::shared_ptr<const RecurrentSpec> recurrence{};  // in place of attention; null: none
   FeedForwardSpec feed_forward{};
-  bool norm_before = true;  // norms of the inputs of attention and MLP,
-  bool norm_after = false;  // and of their outputs, before the residual add
+  ExpertsSpec experts{};              // in place of the MLP, or beside it
+  bool norm_before = true;            // norms of the inputs of attention and MLP,
+  bool norm_after = false;            // and of their outputs, before the residual add
+  const char* mlp_norm = "ffn_norm";  // that of the MLP's input, in GGUF
 
   LayerNorms norms() const;
+  bool has_mlp() const { return experts.count == 0 || experts.beside_mlp; }
 };
 
 }  // namespace predgen

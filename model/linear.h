@@ -21,6 +21,8 @@ struct Linear {
   double lora_dropout = 0.0;  // used only while `training`
   bool training = false;
   bool adapter_enabled = true;
+  bool is_module = true;         // in transformers, so that PEFT finds it; experts are none
+  double share = 1.0;            // WeightSpec::share
   bool width_invariant = false;  // see Transformer::set_width_invariant()
 
   bool has_adapter() const { return lora_A.defined() && adapter_enabled; }

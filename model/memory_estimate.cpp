@@ -1,22 +1,22 @@
 #include "model/memory_estimate.h"
 
+#include <cmath>
+
 #include "model/parts/recurrent_part.h"
 
 namespace predgen {
 
-int64_t weight_bytes(const ModelConfig& config, Quantization quantization,
-                     int64_t bytes_per_value) {
-  int64_t total = 0;
+int64_t weight_bytes(const ModelConfig& config, Quantization quantization, int64_t bytes_per_value,
+                     bool active) {
+  double sum = 0.0;
   for (const WeightSpec& weight : weight_layout(config)) {
     const Quantization kind = quantization_of(weight.name, quantization);
-    if (kind != Quantization::kNone) {
-      total += quantized_bytes(weight.shape[0], weight.shape[1], kind);
-      continue;
-    }
-    int64_t count = bytes_per_value;
-    for (const int64_t size : weight.shape) count *= size;
-    total += count;
+    const int64_t bytes = kind != Quantization::kNone
+                              ? quantized_bytes(weight.shape[0], weight.shape[1], kind)
+                              : num_values({weight}) * bytes_per_value;
+    sum += static_cast<double>(bytes) * (active ? weight.share : 1.0);
   }
+  int64_t total = std::llround(sum);
   const Quantization head = quantization_of(kHeadName, quantization);
   if (config.tie_word_embeddings && head != Quantization::kNone) {
     total += quantized_bytes(config.vocab_size, config.hidden_size, head);

@@ -9,9 +9,9 @@ namespace predgen {
 
 /// Bytes of a model's weights in memory, from its configuration alone: linear layers in 16, 8 or 4
 /// bits, the head in 16 or 8 (in 8, separate from embeddings it was tied to), everything else
-/// (embeddings, norms) with `bytes_per_value`.
+/// (embeddings, norms) with `bytes_per_value`. `active`: only those of WeightSpec::share.
 int64_t weight_bytes(const ModelConfig& config, Quantization quantization,
-                     int64_t bytes_per_value = 2);
+                     int64_t bytes_per_value = 2, bool active = false);
 
 /// Bytes of keys and values of one position in all layers.
 int64_t kv_bytes_per_token(const ModelConfig& config, int64_t bytes_per_value = 2);

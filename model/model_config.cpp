@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/error.h"
 #include "model/families/families.h"
@@ -12,6 +13,7 @@ namespace {
 
 // Far above any model, so that products of sizes cannot overflow.
 constexpr int64_t kMaxLayers = 10'000, kMaxHeadDim = 1 << 16;
+constexpr int64_t kMaxExperts = 1 << 16;  // of all layers, each of which has matrices of its own
 constexpr double kMaxParameters = 1e15;
 
 const Family& find_family(const Json& json, const std::string& where) {
@@ -57,11 +59,13 @@ void read_heads(const ConfigFields& fields, const UsualSizes& usual, ModelConfig
         "{}: \"num_attention_heads\" ({}) must be a multiple of \"num_key_value_heads\" ({})",
         fields.where(), config.num_heads, config.num_kv_heads);
   }
-  if (!fields.has("head_dim") && config.hidden_size % config.num_heads != 0) {
+  if (!fields.has("head_dim") && usual.head_dim == 0 &&
+      config.hidden_size % config.num_heads != 0) {
     throw UserError("{}: \"hidden_size\" ({}) must be a multiple of \"num_attention_heads\" ({})",
                     fields.where(), config.hidden_size, config.num_heads);
   }
-  config.head_dim = fields.size("head_dim", config.hidden_size / config.num_heads);
+  config.head_dim = fields.size(
+      "head_dim", usual.head_dim > 0 ? usual.head_dim : config.hidden_size / config.num_heads);
   if (config.head_dim > kMaxHeadDim) {
     throw UserError("{}: \"head_dim\" ({}) must be at most {}", fields.where(), config.head_dim,
                     kMaxHeadDim);
@@ -78,8 +82,18 @@ void check_total(const ModelConfig& config, const std::string& where) {
   const auto heads = static_cast<double>(config.num_heads + config.num_kv_heads);
   const double layer = 2 * E * heads * static_cast<double>(config.head_dim) +
                        3 * E * static_cast<double>(config.intermediate_size);
-  const double total = layer * static_cast<double>(config.num_layers()) +
-                       2 * E * static_cast<double>(config.vocab_size);
+  double total = layer * static_cast<double>(config.num_layers()) +
+                 2 * E * static_cast<double>(config.vocab_size);
+  int64_t num_experts = 0;
+  for (const LayerSpec& own : config.layers) {
+    const ExpertsSpec& experts = own.experts;
+    total += 3 * E * static_cast<double>(experts.width) * static_cast<double>(experts.count);
+    num_experts += experts.count;
+  }
+  if (num_experts > kMaxExperts) {
+    throw UserError("{}: its layers have {} experts, at most {} are supported", where, num_experts,
+                    kMaxExperts);
+  }
   if (total > kMaxParameters) {
     throw UserError("{}: its sizes ask for {:.3g} parameters: one of them is wrong", where, total);
   }
@@ -176,5 +190,13 @@ at::Tensor ModelConfig::inverse_frequencies() const {
 }
 
 int64_t ModelConfig::num_parameters() const { return num_values(weight_layout(*this)); }
+
+int64_t ModelConfig::num_active_parameters() const {
+  double total = 0.0;
+  for (const WeightSpec& weight : weight_layout(*this)) {
+    total += weight.share * static_cast<double>(num_values({weight}));
+  }
+  return std::llround(total);
+}
 
 }  // namespace predgen

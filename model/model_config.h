@@ -56,6 +56,8 @@ struct ModelConfig {
   at::Tensor inverse_frequencies() const;
   int64_t context_length() const { return ropes.front().context_length(max_positions); }
   int64_t num_parameters() const;
+  /// Those that a token is computed with: of experts, as many as are chosen.
+  int64_t num_active_parameters() const;
 };
 
 }  // namespace predgen

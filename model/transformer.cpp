@@ -77,6 +77,7 @@ std::unique_ptr<Transformer> Transformer::initialize(const ModelConfig& config, 
   const std::map<std::string, WeightSpec> weights = weights_by_name(config);
   return std::make_unique<Transformer>(config, [&](const std::string& name) {
     const WeightSpec& spec = weights.at(name);
+    if (spec.is_wide) return at::zeros(spec.shape, options.dtype(at::kFloat));
     if (spec.is_norm) return at::full(spec.shape, 1.0 - config.norm_offset, options);
     if (name.ends_with(".bias")) return at::zeros(spec.shape, options);
     return at::empty(spec.shape, at::kFloat)
@@ -217,7 +218,7 @@ std::map<std::string, at::Tensor> Transformer::named_weights() const {
     if (linear->bias.defined()) weights[linear->name + ".bias"] = linear->bias;
   }
   for (const DecoderLayer& layer : layers_) {
-    for (auto& [name, norm] : layer.named_norms()) weights[name] = norm;
+    for (auto& [name, tensor] : layer.named_others()) weights[name] = tensor;
   }
   return weights;
 }

@@ -9,12 +9,13 @@
 
 namespace predgen {
 
-/// A matrix in 4 bits that a folder stores as several tensors.
+/// A matrix in 4 bits, or several of one shape, that a folder stores as several tensors.
 struct FourBitMatrix {
-  std::vector<int64_t> shape;  // [out,in]
+  std::vector<int64_t> shape;  // [out,in] or [count,out,in]
   CodeLayout layout;           // with a book; its group may be less than 16
   std::vector<std::string> parts;
-  /// Rows [begin, end), from the tensors that it was found in, which must be there.
+  int64_t num_rows() const { return shape.size() == 3 ? shape[0] * shape[1] : shape[0]; }
+  /// Rows [begin, end) of num_rows(), from the tensors that it was found in, which must be there.
   std::function<CodedRows(int64_t begin, int64_t end)> read;
 };
 
@@ -30,7 +31,7 @@ FourBitMatrices find_bitsandbytes(const StoredTensors& stored, const std::string
 
 /// Those of MXFP4 as OpenAI stores it (OCP Microscaling Formats 1.0): NAME_blocks uint8
 /// [out,groups,16] with two codes a byte, the first in the low bits; NAME_scales uint8
-/// [out,groups], exponents.
+/// [out,groups], exponents. Or both with a dimension before these, of the experts.
 FourBitMatrices find_mxfp4(const StoredTensors& stored, const std::string& where);
 
 /// [..,bytes] uint8 as codes int8 [rows,in], two a byte.

@@ -67,7 +67,10 @@ at::Tensor FourBitTensors::load(const std::string& name, at::Device device,
 at::Tensor FourBitTensors::read_rows(const std::string& name, int64_t begin, int64_t end) const {
   const FourBitMatrix* matrix = find(name);
   if (matrix == nullptr) return stored_->read_rows(name, begin, end);
-  return widen(read_codes(name, begin, end), matrix->layout);
+  const int64_t height = matrix->num_rows() / matrix->shape[0];
+  std::vector<int64_t> shape = matrix->shape;
+  shape[0] = end - begin;
+  return widen(read_codes(name, begin * height, end * height), matrix->layout).view(shape);
 }
 
 std::optional<CodeLayout> FourBitTensors::code_layout(const std::string& name) const {
@@ -79,8 +82,8 @@ std::optional<CodeLayout> FourBitTensors::code_layout(const std::string& name) c
 CodedRows FourBitTensors::read_codes(const std::string& name, int64_t begin, int64_t end) const {
   const FourBitMatrix* matrix = find(name);
   if (matrix == nullptr) return stored_->read_codes(name, begin, end);
-  PREDGEN_CHECK(0 <= begin && begin <= end && end <= matrix->shape[0], "rows {} to {} of {}", begin,
-                end, name);
+  PREDGEN_CHECK(0 <= begin && begin <= end && end <= matrix->num_rows(), "rows {} to {} of {}",
+                begin, end, name);
   return matrix->read(begin, end);
 }
 

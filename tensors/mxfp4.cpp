@@ -19,21 +19,24 @@ FourBitMatrices find_mxfp4(const StoredTensors& stored, const std::string& where
     const std::string name = blocks.substr(0, blocks.size() - kBlocks.size());
     const std::string scales = name + std::string(kScales);
     const TensorShape shape = stored.shape(blocks);
-    if (!stored.contains(scales) || shape.dtype != at::kByte || shape.shape.size() != 3 ||
-        shape.shape[2] != kGroup / 2) {
+    if (!stored.contains(scales) || shape.dtype != at::kByte || shape.shape.size() < 3 ||
+        shape.shape.size() > 4 || shape.shape.back() != kGroup / 2) {
       continue;
     }
-    const int64_t out = shape.shape[0], groups = shape.shape[1];
+    const int64_t groups = shape.shape[shape.shape.size() - 2];
+    const std::vector<int64_t> by_group(shape.shape.begin(), shape.shape.end() - 1);
     const TensorShape exponents = stored.shape(scales);
-    if (exponents.dtype != at::kByte || exponents.shape != std::vector<int64_t>{out, groups} ||
-        groups < 1) {
+    if (exponents.dtype != at::kByte || exponents.shape != by_group || groups < 1) {
       throw UserError("{}: tensor {} is {} of {}, which is none for {} of {}", where, scales,
                       at::toString(exponents.dtype), c10::str(at::IntArrayRef(exponents.shape)),
                       blocks, c10::str(at::IntArrayRef(shape.shape)));
     }
     const auto read = [&stored, blocks, scales, groups](int64_t begin, int64_t end) {
-      const at::Tensor stored_exponents = stored.read_rows(scales, begin, end);
-      CodedRows rows{codes_of_bytes(stored.read_rows(blocks, begin, end), /*is_low_first=*/true,
+      const auto rows_of = [&](const std::string& part, int64_t width) {
+        return stored.tensor(part).view({-1, width}).slice(0, begin, end);
+      };
+      const at::Tensor stored_exponents = rows_of(scales, groups);
+      CodedRows rows{codes_of_bytes(rows_of(blocks, groups * (kGroup / 2)), /*is_low_first=*/true,
                                     end - begin, groups * kGroup),
                      at::empty({end - begin, groups}, at::kFloat),
                      {}};
@@ -44,10 +47,11 @@ FourBitMatrices find_mxfp4(const StoredTensors& stored, const std::string& where
     };
     const CodeLayout layout{
         .group = kGroup, .lowest = 0, .highest = 15, .has_offsets = false, .book = kDoubledFp4};
-    found.emplace(name, FourBitMatrix{.shape = {out, groups * kGroup},
-                                      .layout = layout,
-                                      .parts = {blocks, scales},
-                                      .read = read});
+    std::vector<int64_t> whole = by_group;
+    whole.back() = groups * kGroup;
+    found.emplace(
+        name,
+        FourBitMatrix{.shape = whole, .layout = layout, .parts = {blocks, scales}, .read = read});
   }
   return found;
 }

@@ -51,9 +51,10 @@ class StoredTensors {
   /// Like tensor(), but a copy of rows [begin, end) of the first dimension; a scalar has one row.
   /// Only the copy takes memory.
   virtual at::Tensor read_rows(const std::string& name, int64_t begin, int64_t end) const = 0;
-  /// The layout of a matrix stored in few bits; none for others.
+  /// The layout of a matrix, or of several in one tensor, stored in few bits; none for others.
   virtual std::optional<CodeLayout> code_layout(const std::string& name) const;
-  /// Rows [begin, end) of a tensor that has a code_layout().
+  /// Rows [begin, end) of a tensor that has a code_layout(); of more than two dimensions, counted
+  /// over all but the last.
   virtual CodedRows read_codes(const std::string& name, int64_t begin, int64_t end) const;
   /// Releases the memory that views of the tensor have taken; reading them again reads the file
   /// again.

@@ -40,22 +40,26 @@ AnswerStart answer_start(const Tokenizer& tokenizer, TokenSpan prompt) {
   constexpr size_t kLongest = 16;  // tokens of a mark and what follows it
   const TokenSpan end = prompt.last(std::min(prompt.size(), kLongest));
   const std::string text = tokenizer.decode(end, /*keep_special=*/true);
+  if (trimmed(text).ends_with("<|start|>assistant")) return AnswerStart::kChannels;
   const bool is_thought = std::ranges::any_of(
       kMarks, [&](const Marks& marks) { return trimmed(text).ends_with(marks.open); });
   return is_thought ? AnswerStart::kThought : AnswerStart::kAnswer;
 }
 
 ThoughtParser::ThoughtParser(AnswerStart start) : has_thoughts_(start != AnswerStart::kText) {
+  if (start == AnswerStart::kChannels) channels_.emplace();
   if (start != AnswerStart::kThought) return;
   for (const Marks& marks : kMarks) closing_.push_back(marks.close);
 }
 
-bool ThoughtParser::is_marker(std::string_view token) {
+bool ThoughtParser::is_marker(std::string_view token) const {
+  if (channels_) return ChannelParser::is_marker(token);
   return std::ranges::any_of(
       kMarks, [&](const Marks& marks) { return token == marks.open || token == marks.close; });
 }
 
 ThoughtParser::Pieces ThoughtParser::push(std::string_view text) {
+  if (channels_) return channels_->push(text);
   if (!has_thoughts_) return {.said = std::string(text)};
   held_ += text;
   Pieces pieces;
@@ -64,6 +68,7 @@ ThoughtParser::Pieces ThoughtParser::push(std::string_view text) {
 }
 
 ThoughtParser::Pieces ThoughtParser::finish() {
+  if (channels_) return channels_->finish();
   Pieces pieces;
   read(pieces, /*is_over=*/true);
   return pieces;

@@ -1,19 +1,23 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "text/channel_parser.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
 
 /// Where an answer begins. kText: in a text that has no thoughts, whatever its marks. kThought:
-/// within a thought, which the prompt has begun.
-enum class AnswerStart { kText, kAnswer, kThought };
+/// within a thought, which the prompt has begun. kChannels: of messages that have channels
+/// (ChannelParser).
+enum class AnswerStart { kText, kAnswer, kThought, kChannels };
 
-/// How the answer to a chat's rendered prompt begins: its last tokens may begin a thought.
+/// How the answer to a chat's rendered prompt begins: its last tokens may begin a thought, or a
+/// message of an assistant with channels.
 AnswerStart answer_start(const Tokenizer& tokenizer, TokenSpan prompt);
 
 /// Separates what a model thinks (<think>..</think> and the like) from what it says; the text
@@ -25,17 +29,15 @@ class ThoughtParser {
   explicit ThoughtParser(AnswerStart start = AnswerStart::kAnswer);
 
   /// What is certain by now.
-  struct Pieces {
-    std::string said{}, thought{};
-  };
+  using Pieces = ChannelParser::Pieces;
   Pieces push(std::string_view text);
   /// The answer is over.
   Pieces finish();
 
-  bool is_in_thought() const { return !closing_.empty(); }
-  /// Whether a token only marks thoughts: the parser must be given its text, even where other texts
-  /// omit it.
-  static bool is_marker(std::string_view token);
+  bool is_in_thought() const { return channels_ ? channels_->is_in_thought() : !closing_.empty(); }
+  /// Whether a token only marks thoughts, or channels where there are some: the parser must be
+  /// given its text, even where other texts omit it.
+  bool is_marker(std::string_view token) const;
 
  private:
   /// Takes something from the front of held_; false: waits for more.
@@ -46,6 +48,7 @@ class ThoughtParser {
   /// Whether a thought may begin after `before`, which follows what was said.
   bool may_begin(std::string_view before) const;
 
+  std::optional<ChannelParser> channels_;  // which then does it all
   bool has_thoughts_;
   std::vector<std::string_view> closing_;  // marks that end the thought under way; empty: none is
   std::string held_;                       // not decided yet

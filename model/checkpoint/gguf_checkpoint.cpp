@@ -9,6 +9,7 @@
 #include "model/checkpoint/gguf_config.h"
 #include "model/checkpoint/gguf_tensors.h"
 #include "model/checkpoint/gguf_tokenizer.h"
+#include "model/checkpoint/stacked_tensors.h"
 
 namespace predgen {
 namespace fs = std::filesystem;
@@ -114,8 +115,11 @@ ModelConfig GgufCheckpoint::read_config() const {
 }
 
 std::unique_ptr<const StoredTensors> GgufCheckpoint::open_tensors() const {
-  return std::make_unique<const GgufTensors>(
-      file_, read_config(), file_->metadata().get<std::string>("general.architecture"));
+  const ModelConfig config = read_config();
+  return std::make_unique<const UnstackedTensors>(
+      std::make_unique<const GgufTensors>(
+          file_, config, file_->metadata().get<std::string>("general.architecture")),
+      config, name());
 }
 
 bool GgufCheckpoint::has_tokenizer() const { return has_gguf_tokenizer(file_->metadata()); }

@@ -5,12 +5,15 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "model/checkpoint/gguf_fields.h"
 #include "model/checkpoint/gguf_names.h"
 #include "model/families/families.h"
 #include "model/rope.h"
 
 namespace predgen {
 namespace {
+
+using Fields = GgufFields;
 
 /// Keys below the architecture's name that are read here.
 constexpr const char* kRead[] = {"embedding_length",
@@ -35,6 +38,8 @@ constexpr const char* kRead[] = {"embedding_length",
 constexpr const char* kReadOfGemma3[] = {"attention.sliding_window_pattern", "rope.freq_base_swa",
                                          "rope.global.freq_base", "rope.local.freq_base",
                                          "final_logit_softcapping"};
+constexpr const char* kReadOfExperts[] = {"expert_count", "expert_used_count",
+                                          "expert_feed_forward_length"};
 constexpr const char* kReadOfYarn[] = {"rope.scaling.attn_factor", "rope.scaling.yarn_attn_factor"};
 
 /// Keys that change nothing that is computed here, or belong to parts that are left out.
@@ -74,44 +79,6 @@ constexpr std::pair<const char*, double> kWithout[] = {{"expert_count", 0},
 /// Keys that change nothing if they give the heads' size.
 constexpr const char* kHeadSizes[] = {"attention.key_length_swa", "attention.value_length_swa",
                                       "rope.dimension_count_swa"};
-
-/// Metadata whose keys begin with the architecture's name.
-class Fields {
- public:
-  explicit Fields(const GgufMetadata& metadata)
-      : metadata_(metadata), name_(metadata.get<std::string>("general.architecture")) {}
-
-  const std::string& architecture() const { return name_; }
-  std::string key(const char* end) const { return fmt::format("{}.{}", name_, end); }
-  bool has(const char* end) const { return metadata_.contains(key(end)); }
-  int64_t size(const char* end) const { return metadata_.get<int64_t>(key(end)); }
-  int64_t size(const char* end, int64_t otherwise) const {
-    return metadata_.get_or(key(end), otherwise);
-  }
-  double number(const char* end) const { return metadata_.decimal(key(end)); }
-  double number(const char* end, double otherwise) const {
-    return has(end) ? number(end) : otherwise;
-  }
-  bool flag(const char* end, bool otherwise) const { return metadata_.get_or(key(end), otherwise); }
-  /// What follows the architecture's name, of every key that has it.
-  std::vector<std::string> ends() const {
-    std::vector<std::string> found;
-    for (const std::string& key : metadata_.keys(name_ + ".")) {
-      found.push_back(key.substr(name_.size() + 1));
-    }
-    return found;
-  }
-  std::string word(const char* end, std::string otherwise) const {
-    return metadata_.get_or(key(end), std::move(otherwise));
-  }
-  [[noreturn]] void fail(const char* end, const std::string& why) const {
-    throw UserError("{}: metadata key \"{}\" {}", metadata_.where(), key(end), why);
-  }
-
- private:
-  const GgufMetadata& metadata_;
-  const std::string name_;
-};
 
 bool has_window(const Fields& fields) { return fields.size("attention.sliding_window", 0) > 0; }
 
@@ -191,6 +158,31 @@ void add_rope(const GgufFile& file, const Fields& fields, int64_t head_dim, Json
   json["rope_scaling"] = std::move(scaling);
 }
 
+/// Architectures whose experts are read.
+bool has_experts(const Fields& fields) {
+  return fields.architecture() == "qwen3moe" || fields.architecture() == "gpt-oss";
+}
+
+/// llama.cpp has experts in all layers, and divides Qwen's weights by their sum.
+void add_experts(const Fields& fields, Json& json) {
+  json["num_experts_per_tok"] = fields.size("expert_used_count");
+  if (fields.architecture() == "qwen3moe") {
+    json["num_experts"] = fields.size("expert_count");
+    json["moe_intermediate_size"] = fields.size("expert_feed_forward_length");
+    json["norm_topk_prob"] = true;
+    return;
+  }
+  json["num_local_experts"] = fields.size("expert_count");
+  const int64_t width = json["intermediate_size"];
+  if (fields.size("expert_feed_forward_length", width) != width) {
+    fields.fail("expert_feed_forward_length",
+                fmt::format("must be feed_forward_length ({})", width));
+  }
+  json["sliding_window"] = fields.size("attention.sliding_window");
+  // llama.cpp rounds the bounds of YaRN's ramp; the model was trained without.
+  if (json.contains("rope_scaling")) json["rope_scaling"]["truncate"] = false;
+}
+
 bool is_yarn(const Fields& fields) { return fields.word("rope.scaling.type", "") == "yarn"; }
 
 /// Refuses, by name, what would change the result and is not read.
@@ -204,6 +196,7 @@ void check_keys(const Fields& fields, int64_t head_dim) {
   for (const std::string& end : fields.ends()) {
     if (is_in(kRead, end) || is_in(kHarmless, end)) continue;
     if (fields.architecture() == "gemma3" && is_in(kReadOfGemma3, end)) continue;
+    if (has_experts(fields) && is_in(kReadOfExperts, end)) continue;
     if (is_yarn(fields) && is_in(kReadOfYarn, end)) continue;
     const auto begins = [&](const char* part) { return end.starts_with(part); };
     if (std::ranges::any_of(kPartsLeftOut, begins)) continue;
@@ -234,9 +227,10 @@ void add_gemma3(const Fields& fields, int64_t head_dim, Json& json) {
 
 /// The type of most of a model's weights, in transformers' spelling.
 const char* stored_type(const GgufFile& file) {
-  const auto embedding = file.entries().find("blk.0.ffn_down.weight");
-  if (embedding == file.entries().end()) return "bfloat16";
-  switch (embedding->second.type->plain) {
+  auto found = file.entries().find("blk.0.ffn_down.weight");
+  if (found == file.entries().end()) found = file.entries().find("blk.0.ffn_down_exps.weight");
+  if (found == file.entries().end()) return "bfloat16";
+  switch (found->second.type->plain) {
     case at::kFloat:
       return "float32";
     case at::kHalf:
@@ -254,7 +248,7 @@ Json read_gguf_config(const GgufFile& file) {
   const std::string architecture = find_architecture(fields, where);
   const std::string& gguf = fields.architecture();
   const bool is_llama = gguf == "llama", slides = has_window(fields);
-  if (slides && !is_llama && gguf != "gemma3") {
+  if (slides && !is_llama && gguf != "gemma3" && gguf != "gpt-oss") {
     fields.fail("attention.sliding_window", "is not supported");
   }
   // Tied embeddings may be there as the head alone.
@@ -268,7 +262,9 @@ Json read_gguf_config(const GgufFile& file) {
             {"model_type", model_type_of(architecture)},
             {"vocab_size", embedding[0]},
             {"hidden_size", fields.size("embedding_length")},
-            {"intermediate_size", fields.size("feed_forward_length")},
+            {"intermediate_size", has_experts(fields) && !fields.has("feed_forward_length")
+                                      ? fields.size("expert_feed_forward_length")
+                                      : fields.size("feed_forward_length")},
             {"num_hidden_layers", fields.size("block_count")},
             {"num_attention_heads", fields.size("attention.head_count")},
             {"max_position_embeddings", fields.size("context_length")},
@@ -294,6 +290,7 @@ Json read_gguf_config(const GgufFile& file) {
   } else if (gguf == "gemma3") {
     add_gemma3(fields, head_dim, json);
   } else if (gguf != "qwen2") {
+    if (has_experts(fields)) add_experts(fields, json);
     json["attention_bias"] = file.entries().contains("blk.0.attn_q.bias");
   }
   return json;

@@ -14,7 +14,8 @@ constexpr std::pair<std::string_view, const char*> kGgufArchitectures[] = {
     {"llama", "LlamaForCausalLM"},     {"llama", "MistralForCausalLM"},
     {"smollm3", "SmolLM3ForCausalLM"}, {"qwen2", "Qwen2ForCausalLM"},
     {"qwen3", "Qwen3ForCausalLM"},     {"olmo2", "Olmo2ForCausalLM"},
-    {"gemma3", "Gemma3ForCausalLM"}};
+    {"gemma3", "Gemma3ForCausalLM"},   {"qwen3moe", "Qwen3MoeForCausalLM"},
+    {"gpt-oss", "GptOssForCausalLM"}};
 
 /// What llama.cpp assumes about Gemma 3: every sixth layer sees all positions, and scores are
 /// divided by the square root of the head size (in the 62-layer model, of hidden size / number of

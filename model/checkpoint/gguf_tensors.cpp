@@ -1,5 +1,7 @@
 #include "model/checkpoint/gguf_tensors.h"
 
+#include <c10/util/accumulate.h>
+
 #include <set>
 
 #include "core/error.h"
@@ -21,6 +23,7 @@ GgufTensors::GgufTensors(std::shared_ptr<const GgufFile> file, const ModelConfig
     : file_(std::move(file)) {
   std::set<std::string> taken;
   for (const WeightSpec& weight : weight_layout(config)) {
+    if (!weight.stacked.empty()) continue;  // UnstackedTensors
     std::string gguf = weight.gguf;
     auto found = file_->entries().find(gguf);
     if (found == file_->entries().end() && weight.name == kEmbeddingName) {
@@ -98,14 +101,19 @@ at::Tensor GgufTensors::read_rows(const std::string& name, int64_t begin, int64_
 
 std::optional<CodeLayout> GgufTensors::code_layout(const std::string& name) const {
   const Stored& stored = find(name);
-  const bool is_matrix = stored.entry->shape.size() == 2 && stored.norm_offset == 0.0;
+  const bool is_matrix = stored.entry->shape.size() >= 2 && stored.norm_offset == 0.0;
   if (stored.entry->type->is_plain() || !is_matrix) return std::nullopt;
   return stored.entry->type->layout;
 }
 
 CodedRows GgufTensors::read_codes(const std::string& name, int64_t begin, int64_t end) const {
   const Stored& stored = find(name);
-  if (stored.head_dim == 0) return file_->read_codes(*stored.entry, begin, end);
+  if (stored.head_dim == 0) {
+    GgufFile::Entry matrix = *stored.entry;  // of all rows
+    matrix.shape = {c10::multiply_integers(matrix.shape) / matrix.shape.back(),
+                    matrix.shape.back()};
+    return file_->read_codes(matrix, begin, end);
+  }
   const auto [first, last] = whole_heads(begin, end, stored.head_dim);
   const int64_t skipped = begin - first;
   const CodedRows rows = file_->read_codes(*stored.entry, first, last);

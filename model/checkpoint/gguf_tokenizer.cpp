@@ -70,6 +70,13 @@ TokenIds stop_tokens(const GgufMetadata& metadata, const GgufVocabulary& vocabul
     const auto id = vocabulary.find(text);
     if (id && vocabulary.type(*id) == Type::kControl) add(id);
   }
+  // In gpt-oss' harmony format an answer has several messages, which <|end|> ends.
+  const auto last = vocabulary.find("<|return|>"), call = vocabulary.find("<|call|>");
+  if (last && call) {
+    add(last);
+    add(call);
+    if (const auto end = vocabulary.find("<|end|>")) std::erase(ids, *end);
+  }
   return ids;
 }
 

@@ -1,6 +1,7 @@
 #include "model/checkpoint/load_model.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/error.h"
 #include "core/log.h"
@@ -21,6 +22,7 @@ class Loading {
       : weights_(weights), options_(std::move(options)), device_(parse_device(options_.device)) {
     const std::vector<WeightSpec> layout = weight_layout(weights.config());
     for (const WeightSpec& weight : layout) {
+      if (weight.is_wide) wide_.insert(weight.name);
       has_codes_ = has_codes_ || is_coded(weight.name);
     }
     num_values_ = num_values(layout);
@@ -39,7 +41,9 @@ class Loading {
     if (is_quantized) return weights_.tensor(name);
     const bool is_left = options_.leaves_linears && name.starts_with("model.layers.") &&
                          quantization_of(name, Quantization::kInt8) != Quantization::kNone;
-    at::Tensor loaded = is_left ? weights_.tensor(name) : weights_.load(name, device_, dtype_);
+    at::Tensor loaded =
+        is_left ? weights_.tensor(name)
+                : weights_.load(name, device_, wide_.contains(name) ? at::kFloat : dtype_);
     note(loaded.numel());
     return loaded;
   }
@@ -122,6 +126,7 @@ class Loading {
   const at::Device device_;
   at::ScalarType dtype_ = at::kFloat;
   bool has_codes_ = false;
+  std::set<std::string> wide_;  // WeightSpec::is_wide
   int64_t in_4_bits_ = 0, in_8_bits_ = 0;
   int64_t num_values_ = 0, num_loaded_ = 0;  // of all weights
   double largest_error_ = 0.0;

@@ -115,7 +115,8 @@ void ModelWeights::check_tensor(const WeightSpec& weight) const {
   const bool replaced = adapter_ && adapter_->embeddings().contains(weight.name);
   const std::string where = replaced ? adapter_->path().string() : name_;
   if (!replaced && !stored_->contains(stored_name(weight.name))) {
-    throw UserError("{}: tensor {} is missing", where, weight.name);
+    throw UserError("{}: tensor {} is missing", where,
+                    weight.folder.empty() ? weight.name : weight.folder);
   }
   const TensorShape found = shape(weight.name);
   if (!at::isFloatingType(found.dtype)) {

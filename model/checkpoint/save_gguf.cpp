@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "model/checkpoint/gguf_names.h"
 #include "model/checkpoint/gguf_tokenizer_writer.h"
+#include "model/checkpoint/stacked_tensors.h"
 
 namespace predgen {
 namespace {
@@ -37,6 +38,13 @@ void check_assumptions(const ModelConfig& config, std::string_view architecture)
       refuse(config, "other windows than in all but every sixth layer");
     }
     if (architecture.starts_with("qwen") && slides) refuse(config, "windows");
+    if (architecture == "gpt-oss" && slides != (i % 2 == 0)) {
+      refuse(config, "other windows than in every other layer");
+    }
+    const ExpertsSpec& experts = config.layer(i).experts;
+    if (architecture == "qwen3moe" && (experts.count == 0 || !experts.is_normalised)) {
+      refuse(config, "layers without experts or \"norm_topk_prob\": false");
+    }
   }
   if (architecture == "gemma3") {
     const int64_t width = gemma3_query_scalar(config.num_layers(), config.hidden_size,
@@ -90,6 +98,11 @@ class Writer {
     add_size("attention.value_length", config_.head_dim);
     add_size("vocab_size", config_.vocab_size);
     add_number("attention.layer_norm_rms_epsilon", config_.rms_norm_eps);
+    if (const ExpertsSpec& experts = config_.layer(0).experts; experts.count > 0) {
+      add_size("expert_count", experts.count);
+      add_size("expert_used_count", experts.chosen);
+      add_size("expert_feed_forward_length", experts.width);
+    }
     const int64_t window = config_.widest_window();
     if (window > 0) add_size("attention.sliding_window", window);
     if (config_.logit_softcap > 0) {
@@ -121,7 +134,9 @@ class Writer {
           add_number("rope.scaling.attn_factor", own);                         // for llama.cpp
           add_number("rope.scaling.yarn_attn_factor", rope.attention_factor);  // as converters do
         }
-        if (!rope.truncate) refuse(config_, "rope_scaling with \"truncate\": false");
+        if (rope.truncate == (architecture_ == "gpt-oss")) {
+          refuse(config_, fmt::format("rope_scaling with \"truncate\": {}", rope.truncate));
+        }
         return;
       case RopeKind::kDynamic:
       case RopeKind::kNone:
@@ -130,18 +145,24 @@ class Writer {
   }
 
   const GgufType& type_of(const WeightSpec& weight) const {
-    if (weight.shape.size() != 2) return written_gguf_type("F32");
+    // Biases of experts, too, are matrices.
+    const bool is_vector = weight.shape.size() == 1 || weight.gguf.ends_with(".bias");
+    // Routers stay wide, as llama.cpp's own conversion leaves them.
+    if (is_vector || weight.gguf.find("_gate_inp") != std::string::npos) {
+      return written_gguf_type("F32");
+    }
     const bool is_vocabulary = weight.name == kEmbeddingName || weight.name == kHeadName;
     const GgufType& type =
         is_vocabulary && what_.type.name == "Q4_0" ? written_gguf_type("Q8_0") : what_.type;
-    return weight.shape[1] % type.block_values == 0 ? type : written_gguf_type("F16");
+    return weight.shape.back() % type.block_values == 0 ? type : written_gguf_type("F16");
   }
 
   void add_tensors() {
     if (config_.ropes.front().kind == RopeKind::kLlama3) {
       contents_.add_tensor(kRopeDivisors, written_gguf_type("F32"), {config_.head_dim / 2});
     }
-    for (const WeightSpec& weight : weight_layout(config_)) {
+    const StackedLayout layout(config_, StackedLayout::Format::kGguf);
+    for (const WeightSpec& weight : layout.tensors()) {
       contents_.add_tensor(weight.gguf, type_of(weight), weight.shape);
     }
   }
@@ -165,16 +186,15 @@ GgufContents gguf_contents(const GgufExport& what) { return Writer(what).content
 void write_gguf(const std::filesystem::path& file, const GgufExport& what, const TensorRows& rows) {
   const ModelConfig& config = what.config;
   const std::string_view architecture = architecture_of(config);
+  const StackedLayout layout(config, StackedLayout::Format::kGguf);
   std::map<std::string, WeightSpec> weights;
-  for (const WeightSpec& weight : weight_layout(config)) {
-    weights[weight.gguf] = weight;
-  }
+  for (const WeightSpec& weight : layout.tensors()) weights[weight.gguf] = weight;
   gguf_contents(what).write(file, [&](const std::string& gguf, int64_t begin, int64_t end) {
     if (gguf == kRopeDivisors) return rope_divisors(config).slice(0, begin, end);
     const WeightSpec& weight = weights.at(gguf);
     const int64_t heads = rows_in_pairs(weight, architecture);
     if (heads == 0) {
-      return rows(weight.name, begin, end).to(at::kFloat) + added_to(weight, config);
+      return layout.rows(weight.name, begin, end, rows).to(at::kFloat) + added_to(weight, config);
     }
     const auto [first, last] = whole_heads(begin, end, heads);
     return in_pairs(rows(weight.name, first, last).to(at::kFloat), heads)

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
+#include "model/checkpoint/stacked_tensors.h"
 #include "model/load_options.h"
 #include "model/weights/sharded_weights.h"
 
@@ -36,15 +37,21 @@ void save_model(const Transformer& model, const fs::path& folder, const Checkpoi
                 const std::string& dtype) {
   const at::ScalarType type = parse_dtype(dtype);
   std::map<std::string, at::Tensor> weights = model.named_weights();
-  std::vector<std::pair<std::string, at::Tensor>> ordered;
-  for (const WeightSpec& weight : weight_layout(model.config())) {
+  const std::vector<WeightSpec> layout = weight_layout(model.config());
+  for (const WeightSpec& weight : layout) {
     PREDGEN_CHECK(weights.contains(weight.name), "the model has no tensor {}", weight.name);
-    ordered.emplace_back(weight.name, weights[weight.name]);
   }
-  PREDGEN_CHECK(ordered.size() == weights.size(), "the model has {} tensors, {} are written",
-                weights.size(), ordered.size());
+  PREDGEN_CHECK(layout.size() == weights.size(), "the model has {} tensors, {} are written",
+                weights.size(), layout.size());
   make_folder(folder);
-  write_sharded_weights(folder, ordered, type);
+  const StackedLayout stacked(model.config(), StackedLayout::Format::kFolder);
+  const auto rows = [&](const std::string& name, int64_t begin, int64_t end) {
+    return weights.at(name).slice(0, begin, end).to(at::kCPU, type);
+  };
+  write_sharded_weights(folder, stacked.tensors(), type,
+                        [&](const std::string& name, int64_t begin, int64_t end) {
+                          return stacked.rows(name, begin, end, rows);
+                        });
   save_model_files(folder, model.config(), source, dtype, nullptr);
 }
 

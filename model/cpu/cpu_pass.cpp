@@ -14,16 +14,40 @@ std::string CpuPass::refusal(const ModelConfig& config) {
   return beyond.empty() ? "" : fmt::format("our kernels for CPUs have no {}", beyond);
 }
 
+namespace {
+
+bool take_linear(const Linear& linear, bool with_adapter, CpuLinear& to) {
+  const std::optional<CpuLinear> found = CpuLinear::of(linear, with_adapter);
+  if (found) to = *found;
+  return found.has_value();
+}
+
+}  // namespace
+
+/// Only what all tokens need: the others are read once they are chosen.
+bool CpuPass::read_experts(const Experts& experts, bool with_adapter, Layer& to) {
+  const at::Tensor& bias = experts.score_bias;
+  const bool has_bias = !bias.defined() ||
+                        (bias.is_cpu() && bias.scalar_type() == at::kFloat && bias.is_contiguous());
+  if (!has_bias || !take_linear(experts.router, with_adapter, to.router[0])) return false;
+  if (!experts.shared) return true;
+  return take_linear(experts.shared->gate, with_adapter, to.gate_up[0]) &&
+         take_linear(experts.shared->up, with_adapter, to.gate_up[1]) &&
+         take_linear(experts.shared->down, with_adapter, to.down[0]) &&
+         take_linear(experts.share, with_adapter, to.share[0]);
+}
+
 bool CpuPass::read(const TransformerParts& model, bool with_adapter) {
   const at::Tensor& embedding = model.embedding;
   const bool has_type =
       embedding.scalar_type() == at::kFloat || embedding.scalar_type() == at::kBFloat16;
   if (!embedding.is_cpu() || !has_type || !embedding.is_contiguous()) return false;
   if (at::autocast::is_autocast_enabled(at::kCPU)) return false;
+  const TokenKernelSet& kernels = token_kernels();
+  const auto load =
+      embedding.scalar_type() == at::kFloat ? kernels.float32.load : kernels.bfloat16.load;
   const auto take = [&](const Linear& linear, CpuLinear& to) {
-    std::optional<CpuLinear> found = CpuLinear::of(linear, with_adapter);
-    if (found) to = *found;
-    return found.has_value();
+    return take_linear(linear, with_adapter, to);
   };
   layers_.resize(model.layers.size());
   for (size_t i = 0; i < layers_.size(); ++i) {
@@ -31,24 +55,33 @@ bool CpuPass::read(const TransformerParts& model, bool with_adapter) {
     Layer& to = layers_[i];
     to.weights = &from;
     const Attention& attention = *from.attention;
-    const FeedForward& mlp = from.feed_forward;
     if (!take(attention.q, to.qkv[0]) || !take(attention.k, to.qkv[1]) ||
-        !take(attention.v, to.qkv[2]) || !take(attention.o, to.o[0]) ||
-        !take(mlp.gate, to.gate_up[0]) || !take(mlp.up, to.gate_up[1]) ||
-        !take(mlp.down, to.down[0])) {
+        !take(attention.v, to.qkv[2]) || !take(attention.o, to.o[0])) {
       return false;
     }
-    if (!are_norms_ready(from, embedding)) return false;
+    if (from.feed_forward) {
+      const FeedForward& mlp = *from.feed_forward;
+      if (!take(mlp.gate, to.gate_up[0]) || !take(mlp.up, to.gate_up[1]) ||
+          !take(mlp.down, to.down[0])) {
+        return false;
+      }
+    } else if (!read_experts(*from.experts, with_adapter, to)) {
+      return false;
+    }
+    if (!are_norms_ready(from, embedding) || !is_ready(attention.sinks, embedding)) return false;
+    to.sinks.resize(attention.sinks.defined() ? static_cast<size_t>(attention.sinks.numel()) : 0);
+    if (!to.sinks.empty()) {
+      load(attention.sinks.const_data_ptr(), std::ssize(to.sinks), to.sinks.data());
+    }
   }
   return is_ready(model.final_norm, embedding) && take(model.head, head_[0]);
 }
 
-/// T new tokens, N of them with logits requested, E hidden size, I that of the MLP, D head
-/// size.
+/// T new tokens, N of them with logits requested, E hidden size, D head size.
 void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceStep> steps) {
   const ModelConfig& config = model.config;
   const int64_t T = tokens_.size(), D = config.head_dim;
-  const int64_t E = config.hidden_size, I = config.intermediate_size;
+  const int64_t E = config.hidden_size;
   places_.clear();
   pieces_.clear();
   for (const SequenceStep& step : steps) {
@@ -70,16 +103,23 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
   rows(q_, config.num_heads * D);
   rows(k_, config.num_kv_heads * D);
   rows(v_, config.num_kv_heads * D);
-  rows(gate_, I);
-  rows(up_, I);
   rows(out_, E);
   rows(cosines_, config.num_ropes() * (D / 2));
   rows(sines_, config.num_ropes() * (D / 2));
   for (const Layer& layer : layers_) {
     products_.prepare(layer.qkv, T);
     products_.prepare(layer.o, T);
+    if (layer.weights->experts) {
+      experts_.prepare(layer.weights->experts->spec, E, T);
+      products_.prepare(layer.router, T);
+      if (!layer.weights->experts->shared) continue;
+      products_.prepare(layer.share, T);
+      rows(shares_, 1);
+    }
     products_.prepare(layer.gate_up, T);
     products_.prepare(layer.down, T);
+    rows(gate_, layer.down[0].product.in);
+    rows(up_, layer.down[0].product.in);
   }
   const auto N = static_cast<int64_t>(tokens_.wanted().size());
   if (N > 0) products_.prepare(head_, N);
@@ -112,7 +152,11 @@ std::optional<at::Tensor> CpuPass::run(const TransformerParts& model,
   if (!team_ || team_->size() != num_threads) team_ = std::make_unique<ThreadTeam>(num_threads);
   key_pieces_.resize(static_cast<size_t>(num_threads));
   float* to = room_for_logits(model.config.vocab_size);
-  team_->run([&](int thread) { Work(*this, model, thread, to).run(); });
+  std::atomic<bool> is_whole = true;
+  team_->run([&](int thread) {
+    if (!Work(*this, model, thread, to).run()) is_whole = false;
+  });
+  if (!is_whole) return {};  // a chosen expert is not supported
   return logits_NV_;
 }
 

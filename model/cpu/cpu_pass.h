@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "model/cpu/cpu_experts.h"
 #include "model/cpu/cpu_products.h"
 #include "model/parts/transformer_parts.h"
 #include "model/pass_tokens.h"
@@ -37,8 +38,10 @@ class CpuPass {
     const DecoderLayer* weights = nullptr;
     std::array<CpuLinear, 3> qkv;
     std::array<CpuLinear, 1> o;
-    std::array<CpuLinear, 2> gate_up;
+    std::array<CpuLinear, 2> gate_up;  // of the MLP, or of the experts' shared one
     std::array<CpuLinear, 1> down;
+    std::array<CpuLinear, 1> router, share;
+    std::vector<float> sinks;  // [H]; empty: none
   };
   /// Where a piece of a cache holds the keys and values of a layer.
   struct Place {
@@ -53,6 +56,7 @@ class CpuPass {
   class Work;
 
   bool read(const TransformerParts& model, bool with_adapter);
+  bool read_experts(const Experts& experts, bool with_adapter, Layer& to);
   void prepare(const TransformerParts& model, std::span<const SequenceStep> steps);
   /// Reuses the last pass's logits if no caller has kept them.
   float* room_for_logits(int64_t V);
@@ -67,8 +71,9 @@ class CpuPass {
   std::vector<SequenceState::Piece> of_layer_;     // of a step, while places are found
   std::vector<std::vector<KeyPiece>> key_pieces_;  // [threads]: of the head that each attends
   CpuProducts products_;
+  CpuExperts experts_;
   // Of every new token; `x` is the input of the next product, angles are [ropes,T,D/2].
-  std::vector<float> hidden_, x_, q_, k_, v_, gate_, up_, out_, cosines_, sines_;
+  std::vector<float> hidden_, x_, q_, k_, v_, gate_, up_, out_, shares_, cosines_, sines_;
   at::Tensor logits_NV_;
 };
 

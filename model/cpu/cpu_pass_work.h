@@ -30,13 +30,20 @@ class CpuPass::Work {
         own_tokens_(share(num_tokens_, 1, thread, pass.team_->width())),
         logits_NV_(logits_NV) {}
 
-  void run() {
+  /// False, in all threads, if the kernels do not support an expert.
+  bool run() {
     embed();
     for (size_t i = 0; i < pass_.layers_.size(); ++i) {
-      attend(pass_.layers_[i], i);
-      feed_forward(pass_.layers_[i]);
+      const Layer& layer = pass_.layers_[i];
+      attend(layer, i);
+      if (layer.weights->feed_forward) {
+        feed_forward(layer);
+      } else if (!mix_experts(layer)) {
+        return false;
+      }
     }
     write_logits();
+    return true;
   }
 
  private:
@@ -212,27 +219,68 @@ class CpuPass::Work {
       attention.heads = shared;
       attention.head_dim = D;
       attention.scale = 1.0f / std::sqrt(scalar);
+      const std::vector<float>& sinks = pass_.layers_[index].sinks;
+      if (!sinks.empty()) attention.sinks = sinks.data() + i % G * shared;
       kernels_.attend(attention);
     }
   }
 
   void feed_forward(const Layer& layer) {
     const DecoderLayer& weights = *layer.weights;
-    const int64_t I = config_.intermediate_size;
     pack_hidden(layer.gate_up, weights.mlp_norm.before);
+    multiply_mlp(layer, weights.feed_forward->spec.activation);
+    add_to_hidden(weights.mlp_norm.after);
+  }
+
+  /// Of rows packed for `layer.gate_up`.
+  void multiply_mlp(const Layer& layer, Activation activation) {
+    const int64_t I = layer.down[0].product.in;
     // Not multiply(): each thread gates what it has computed itself.
     float* const y[] = {pass_.gate_.data(), pass_.up_.data()};
     pass_.products_.multiply(layer.gate_up, num_tokens_, y, *pass_.team_, thread_);
     const auto [begin, end] = CpuProducts::outputs(I, *pass_.team_, thread_);
-    const bool is_silu = weights.feed_forward.spec.activation == Activation::kSilu;
-    const auto gate = is_silu ? kernels_.gate_silu : kernels_.gate_gelu;
+    const GateKernel gate = gate_kernel(kernels_, activation);
     for (int64_t token = 0; token < num_tokens_; ++token) {
       const int64_t place = token * I + begin;
       gate(pass_.gate_.data() + place, pass_.up_.data() + place, end - begin);
     }
     pack(layer.down, pass_.gate_.data());
     multiply(layer.down, {pass_.out_.data()});
-    add_to_hidden(weights.mlp_norm.after);
+  }
+
+  /// False if the kernels do not support a chosen expert.
+  bool mix_experts(const Layer& layer) {
+    const Experts& experts = *layer.weights->experts;
+    CpuExperts& mixed = pass_.experts_;
+    const auto [begin, end] = own_tokens_;
+    const int64_t E = config_.hidden_size;
+    pack_hidden(layer.router, layer.weights->mlp_norm.before);
+    multiply(layer.router, {mixed.logits()});
+    mixed.choose(experts, begin, end);
+    meet();
+    if (thread_ == 0) mixed.group(experts, num_tokens_);
+    meet();
+    if (!mixed.is_supported()) return false;
+    if (experts.shared) {
+      pack(layer.share, x());
+      multiply(layer.share, {pass_.shares_.data()});
+      pack(layer.gate_up, x());
+      multiply_mlp(layer, experts.spec.activation);
+    }
+    mixed.run(experts, x(), kernels_, *pass_.team_, thread_);
+    for (int64_t token = begin; token < end; ++token) {
+      float* out = pass_.out_.data() + token * E;
+      const float share = pass_.shares_.empty() ? 0.0f : pass_.shares_[static_cast<size_t>(token)];
+      const float factor = experts.shared ? 1.0f / (1.0f + std::exp(-share)) : 0.0f;
+      if (experts.shared) {
+        std::for_each_n(out, E, [&](float& value) { value *= factor; });
+      } else {
+        std::fill_n(out, E, 0.0f);
+      }
+      mixed.add_outputs(token, kernels_, out);
+    }
+    add_to_hidden(layer.weights->mlp_norm.after);
+    return true;
   }
 
   void write_logits() {

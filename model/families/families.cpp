@@ -8,9 +8,9 @@
 namespace predgen {
 
 std::span<const Family> families() {
-  static const std::array kFamilies{Family::kQwen2,   Family::kQwen3, Family::kLlama,
-                                    Family::kMistral, Family::kOlmo2, Family::kGemma3,
-                                    Family::kSmolLM3};
+  static const std::array kFamilies{Family::kQwen2,   Family::kQwen3,    Family::kLlama,
+                                    Family::kMistral, Family::kOlmo2,    Family::kGemma3,
+                                    Family::kSmolLM3, Family::kQwen3Moe, Family::kGptOss};
   return kFamilies;
 }
 
@@ -21,6 +21,25 @@ void read_plain_layers(const ConfigFields& fields, ModelConfig& config) {
 
 void set_layers(const LayerSpec& layer, ModelConfig& config) {
   std::ranges::fill(config.layers, layer);
+}
+
+ExpertsSpec read_experts(const ConfigFields& fields, const ExpertFields& which, int64_t width) {
+  constexpr int64_t kMostExperts = 4096;
+  const char* key = which.count;
+  for (const char* other : {"num_experts", "num_local_experts"}) {
+    if (!fields.has(key) && fields.has(other)) key = other;
+  }
+  const ExpertsSpec spec{.count = fields.size(key, which.usual_count),
+                         .chosen = fields.size(which.chosen, which.usual_chosen),
+                         .width = width};
+  if (spec.count > kMostExperts) {
+    fields.fail(key, fmt::format("must be at most {}", kMostExperts));
+  }
+  if (spec.chosen > spec.count) {
+    fields.fail(which.chosen,
+                fmt::format("({}) must be at most \"{}\" ({})", spec.chosen, key, spec.count));
+  }
+  return spec;
 }
 
 void read_qwen_windows(const ConfigFields& fields, ModelConfig& config) {

@@ -13,6 +13,7 @@ struct UsualSizes {
   int64_t num_kv_heads;  // 0: one for each head
   int64_t max_positions;
   double rope_theta = 1e4;
+  int64_t head_dim = 0;  // 0: hidden_size / num_heads
 };
 
 /// What sets one model family apart from the others.
@@ -26,7 +27,8 @@ struct Family {
   /// Adds the same to a config.json.
   void (*write)(const ModelConfig& config, Json& json);
 
-  static const Family kGemma3, kLlama, kMistral, kOlmo2, kQwen2, kQwen3, kSmolLM3;
+  static const Family kGemma3, kGptOss, kLlama, kMistral, kOlmo2, kQwen2, kQwen3, kQwen3Moe,
+      kSmolLM3;
 };
 
 /// Every supported family.
@@ -39,6 +41,18 @@ constexpr const char* kGeluTanh = "gelu_pytorch_tanh";
 void read_plain_layers(const ConfigFields& fields, ModelConfig& config);
 /// Makes all layers like this one.
 void set_layers(const LayerSpec& layer, ModelConfig& config);
+
+/// Fields of experts, and what `transformers` takes where a config.json does not have them. Their
+/// number goes by "num_experts" and "num_local_experts", too.
+struct ExpertFields {
+  const char* count = "num_experts";
+  int64_t usual_count = 0;
+  const char* chosen = "num_experts_per_tok";
+  int64_t usual_chosen = 0;
+};
+/// Fills in how many there are and how many are chosen; UserError if these are more. The rest is
+/// Llama's kind of MLP, by softmax.
+ExpertsSpec read_experts(const ConfigFields& fields, const ExpertFields& which, int64_t width);
 
 /// "use_sliding_window", "sliding_window", "max_window_layers" and "layer_types", as Qwen2 and
 /// Qwen3 have them.

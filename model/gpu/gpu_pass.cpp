@@ -47,7 +47,7 @@ size_t places_of_weights(const TransformerParts& model) {
   add_linear(model.head);
   for (const DecoderLayer& layer : model.layers) {
     for (const Linear* linear : layer.attention->linears()) add_linear(*linear);
-    for (const Linear* linear : layer.feed_forward.linears()) add_linear(*linear);
+    for (const Linear* linear : layer.feed_forward->linears()) add_linear(*linear);
     for (const NormPair* norms : {&layer.attention_norm, &layer.mlp_norm}) {
       add(data_of(norms->before));
       add(data_of(norms->after));
@@ -96,6 +96,11 @@ std::string GpuPass::refusal(const ModelConfig& config) {
   };
   const std::string_view beyond = beyond_kernels(config);
   if (!beyond.empty()) return lacks(beyond);
+  for (const LayerSpec& layer : config.layers) {
+    if (layer.experts.count > 0) return lacks("experts");
+    if (layer.attention.sinks) return lacks("attention_sinks");
+    if (layer.feed_forward.width > 0) return lacks("mlp_width");
+  }
   if (config.logit_softcap != 0) return lacks("logit_softcap");
   if (config.num_ropes() > 2) return lacks("third kind of rotary positions");
   const int64_t shared = config.num_heads / config.num_kv_heads, D = config.head_dim;

@@ -63,7 +63,7 @@ void join_products(std::span<DecoderLayer> layers) {
   const at::Device device = first.quantized ? first.quantized->device() : first.weight.device();
   for (DecoderLayer& layer : layers) {
     Linear &q = layer.attention->q, &k = layer.attention->k, &v = layer.attention->v;
-    Linear &gate = layer.feed_forward.gate, &up = layer.feed_forward.up;
+    Linear &gate = layer.feed_forward->gate, &up = layer.feed_forward->up;
     join({&q.weight, &k.weight, &v.weight});
     join({&q.bias, &k.bias, &v.bias});
     join({&gate.weight, &up.weight});

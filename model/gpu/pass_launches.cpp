@@ -73,7 +73,7 @@ class PassLaunches {
       norm(out, out_norm, layer.attention_norm.before);
       out = attend(*layer.attention, static_cast<int64_t>(i));
       norm(out, layer.attention_norm.after, layer.mlp_norm.before);
-      out = feed_forward(layer.feed_forward);
+      out = feed_forward(*layer.feed_forward);
       out_norm = layer.mlp_norm.after;
     }
     if (kind_.num_logits > 0) {

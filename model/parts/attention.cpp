@@ -11,18 +11,21 @@ constexpr ModuleName kQueryModule{"self_attn.q_proj", "attn_q"},
     kKeyModule{"self_attn.k_proj", "attn_k"}, kValueModule{"self_attn.v_proj", "attn_v"},
     kOutputModule{"self_attn.o_proj", "attn_output"},
     kQueryNormModule{"self_attn.q_norm", "attn_q_norm"},
-    kKeyNormModule{"self_attn.k_norm", "attn_k_norm"};
+    kKeyNormModule{"self_attn.k_norm", "attn_k_norm"},
+    kSinksTensor{"self_attn.sinks", "attn_sinks.weight"};
 
 // The inputs of linears, as WeightSpec::input numbers them.
 constexpr int64_t kAttentionInput = 0, kAttendedInput = 1;
 
-/// scaled_dot_product_attention with the part's scale and cap on scores.
-at::Tensor weigh(const AttentionSpec& spec, const at::Tensor& queries, const at::Tensor& keys,
+/// scaled_dot_product_attention with the part's scale, cap on scores and sinks. [B,G',T',D]
+/// queries, whose H * T rows are in the order of heads.
+at::Tensor weigh(const Attention& part, const at::Tensor& queries, const at::Tensor& keys,
                  const at::Tensor& values, const at::Tensor& mask = {}, bool is_causal = false) {
+  const AttentionSpec& spec = part.spec;
   const int64_t shared = queries.size(1) / keys.size(1);
   std::optional<double> scale;
   if (spec.query_scalar > 0) scale = 1.0 / std::sqrt(spec.query_scalar);
-  if (spec.softcap == 0) {
+  if (spec.softcap == 0 && !part.sinks.defined()) {
     return at::scaled_dot_product_attention(
         queries, keys, values, mask.defined() ? std::optional<at::Tensor>(mask) : std::nullopt, 0.0,
         is_causal, scale, /*enable_gqa=*/shared != 1);
@@ -39,27 +42,37 @@ at::Tensor weigh(const AttentionSpec& spec, const at::Tensor& queries, const at:
         at::ones({scores.size(-2), scores.size(-1)}, scores.options().dtype(at::kBool)).triu(1);
     scores = scores.masked_fill(later, -std::numeric_limits<double>::infinity());
   }
-  return at::matmul(at::softmax(scores, -1, at::kFloat).to(values.scalar_type()), spread(values));
+  if (part.sinks.defined()) {
+    const int64_t tokens = scores.size(1) * scores.size(2) / part.sinks.size(0);
+    const at::Tensor sinks = part.sinks.to(scores.scalar_type())
+                                 .repeat_interleave(tokens)
+                                 .view({1, scores.size(1), scores.size(2), 1})
+                                 .expand({scores.size(0), -1, -1, -1});
+    scores = at::cat({scores, sinks}, -1);
+  }
+  const at::Tensor shares =
+      at::softmax(scores, -1, at::kFloat).narrow(-1, 0, keys.size(2)).to(values.scalar_type());
+  return at::matmul(shares, spread(values));
 }
 
 /// [B,H,T,D] queries, [B,G,S,D] keys and values, H a multiple of G, to [B,T,H*D].
-at::Tensor attend(const AttentionSpec& spec, const at::Tensor& queries, const at::Tensor& keys,
+at::Tensor attend(const Attention& part, const at::Tensor& queries, const at::Tensor& keys,
                   const at::Tensor& values, const at::Tensor& mask) {
   const int64_t B = queries.size(0), H = queries.size(1), T = queries.size(2), D = queries.size(3);
   const int64_t G = keys.size(1);
   const bool folds = mask.defined() && mask.size(-2) != T;  // see AttentionMasks
   const at::Tensor attended =
-      weigh(spec, folds ? queries.reshape({B, G, H / G * T, D}) : queries, keys, values, mask,
+      weigh(part, folds ? queries.reshape({B, G, H / G * T, D}) : queries, keys, values, mask,
             /*is_causal=*/!mask.defined() && T > 1);
   return attended.reshape({B, H, T, D}).transpose(1, 2).reshape({B, T, H * D});
 }
 
 /// Runs each of the queries [1,H,T,D] separately over the keys and values [1,G,S,D] that it sees:
 /// the same call as in a pass over this token alone, whatever else the pass holds.
-at::Tensor attend_one_by_one(const AttentionSpec& spec, const at::Tensor& queries,
+at::Tensor attend_one_by_one(const Attention& part, const at::Tensor& queries,
                              const at::Tensor& keys, const at::Tensor& values,
                              const CachedRows& rows) {
-  const int64_t window = spec.window;
+  const int64_t window = part.spec.window;
   const int64_t H = queries.size(1), T = queries.size(2), D = queries.size(3);
   const int64_t G = keys.size(1), past = keys.size(2) - T;
   std::vector<at::Tensor> attended;
@@ -73,7 +86,7 @@ at::Tensor attend_one_by_one(const AttentionSpec& spec, const at::Tensor& querie
     };
     // Heads that share keys become further queries: much faster on a CPU.
     const at::Tensor query = queries.narrow(2, i, 1).reshape({1, G, H / G, D});
-    attended.push_back(weigh(spec, query, seen(keys), seen(values)).reshape({1, 1, H * D}));
+    attended.push_back(weigh(part, query, seen(keys), seen(values)).reshape({1, 1, H * D}));
   }
   return at::cat(attended, 1);
 }
@@ -93,6 +106,7 @@ void Attention::add_weights(const ModelConfig& config, const AttentionSpec& spec
   to.add(kKeyModule, key);
   to.add(kValueModule, {.out = K, .in = E, .has_bias = spec.qkv_bias, .input = kAttentionInput});
   to.add(kOutputModule, {.out = E, .in = Q, .has_bias = spec.o_bias, .input = kAttendedInput});
+  if (spec.sinks) to.add_tensor(kSinksTensor, {config.num_heads});
   if (spec.qk_norm == QkNorm::kNone) return;
   const bool by_head = spec.qk_norm == QkNorm::kHead;
   to.add_norm(kQueryNormModule, by_head ? D : Q);
@@ -108,11 +122,13 @@ Attention::Attention(const AttentionSpec& attention, int64_t place_of_rows,
   o = source.linear(kOutputModule);
   q_norm = source.norm(kQueryNormModule);
   k_norm = source.norm(kKeyNormModule);
+  sinks = source.tensor(kSinksTensor);
 }
 
-void Attention::add_norms(NamedTensors& to) const {
+void Attention::add_others(NamedTensors& to) const {
   if (q_norm.defined()) to.emplace_back(weight_name(layer, kQueryNormModule), q_norm);
   if (k_norm.defined()) to.emplace_back(weight_name(layer, kKeyNormModule), k_norm);
+  if (sinks.defined()) to.emplace_back(tensor_name(layer, kSinksTensor), sinks);
 }
 
 at::Tensor Attention::operator()(const ModelConfig& config, const at::Tensor& input_BTE,
@@ -120,7 +136,7 @@ at::Tensor Attention::operator()(const ModelConfig& config, const at::Tensor& in
                                  const at::Tensor& gate_BT1) const {
   return run(config, input_BTE, rotations[static_cast<size_t>(spec.rope)], gate_BT1,
              [&](const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values) {
-               return attend(spec, queries, keys, values, mask);
+               return attend(*this, queries, keys, values, mask);
              });
 }
 
@@ -140,8 +156,8 @@ at::Tensor Attention::operator()(const ModelConfig& config, const at::Tensor& in
           const auto [seen_keys, seen_values] = rows.state->append(place, own(keys), own(values));
           attended.push_back(
               width_invariant
-                  ? attend_one_by_one(spec, own(queries), seen_keys, seen_values, rows)
-                  : attend(spec, own(queries), seen_keys, seen_values, rows.masks(spec.window)));
+                  ? attend_one_by_one(*this, own(queries), seen_keys, seen_values, rows)
+                  : attend(*this, own(queries), seen_keys, seen_values, rows.masks(spec.window)));
           begin += rows.num_new;
         }
         return attended.size() == 1 ? attended.front() : at::cat(attended, 1);

@@ -56,12 +56,13 @@ class Attention {
   std::array<Linear*, 4> linears() { return {&q, &k, &v, &o}; }
   std::array<const Linear*, 4> linears() const { return {&q, &k, &v, &o}; }
   std::array<const at::Tensor*, 2> norms() const { return {&q_norm, &k_norm}; }
-  void add_norms(NamedTensors& to) const;
+  void add_others(NamedTensors& to) const;  // norms and sinks, by name
 
   AttentionSpec spec;
   int64_t layer;              // of the model
   int64_t place;              // among the layers that keep rows
   at::Tensor q_norm, k_norm;  // undefined without AttentionSpec::qk_norm
+  at::Tensor sinks;           // [H], undefined without AttentionSpec::sinks
   Linear q, k, v, o;
   bool width_invariant = false;  // see Transformer::set_width_invariant()
 

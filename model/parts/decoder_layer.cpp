@@ -18,6 +18,16 @@ std::unique_ptr<RecurrentPart> recurrence_of(const ModelConfig& config, int64_t 
   return spec.recurrence ? spec.recurrence->make(source) : nullptr;
 }
 
+std::optional<FeedForward> mlp_of(const LayerSpec& spec, const LayerSource& source) {
+  if (!spec.has_mlp()) return {};
+  return FeedForward(spec.feed_forward, source);
+}
+
+std::optional<Experts> experts_of(const LayerSpec& spec, const LayerSource& source) {
+  if (spec.experts.count == 0) return {};
+  return Experts(spec.experts, source);
+}
+
 }  // namespace
 
 void DecoderLayer::add_weights(const ModelConfig& config, int64_t index,
@@ -29,7 +39,8 @@ void DecoderLayer::add_weights(const ModelConfig& config, int64_t index,
   } else {
     Attention::add_weights(config, spec.attention, own);
   }
-  FeedForward::add_weights(config, spec.feed_forward, own);
+  if (spec.has_mlp()) FeedForward::add_weights(config, spec.feed_forward, own);
+  if (spec.experts.count > 0) Experts::add_weights(config, spec.experts, own);
   const LayerNorms norms = spec.norms();
   for (const ModuleName& name :
        {norms.before_attention, norms.after_attention, norms.before_mlp, norms.after_mlp}) {
@@ -43,7 +54,8 @@ DecoderLayer::DecoderLayer(const ModelConfig& config, int64_t index, const Weigh
 DecoderLayer::DecoderLayer(const ModelConfig& config, int64_t index, const LayerSource& source)
     : attention(attention_of(config, index, source)),
       recurrence(recurrence_of(config, index, source)),
-      feed_forward(config.layer(index).feed_forward, source),
+      feed_forward(mlp_of(config.layer(index), source)),
+      experts(experts_of(config.layer(index), source)),
       index_(index),
       place_(config.place(index)),
       names_(config.layer(index).norms()) {
@@ -56,26 +68,29 @@ std::vector<Linear*> DecoderLayer::linears() {
   const auto add = [&](const auto& some) { all.insert(all.end(), some.begin(), some.end()); };
   if (attention) add(attention->linears());
   if (recurrence) add(recurrence->linears());
-  add(feed_forward.linears());
+  if (feed_forward) add(feed_forward->linears());
+  if (experts) add(experts->linears());
   return all;
 }
 
-NamedTensors DecoderLayer::named_norms() const {
-  NamedTensors norms;
+NamedTensors DecoderLayer::named_others() const {
+  NamedTensors others;
   const auto add = [&](const ModuleName& name, const at::Tensor& norm) {
-    if (norm.defined()) norms.emplace_back(weight_name(index_, name), norm);
+    if (norm.defined()) others.emplace_back(weight_name(index_, name), norm);
   };
   add(names_.before_attention, attention_norm.before);
   add(names_.after_attention, attention_norm.after);
   add(names_.before_mlp, mlp_norm.before);
   add(names_.after_mlp, mlp_norm.after);
-  if (attention) attention->add_norms(norms);
-  return norms;
+  if (attention) attention->add_others(others);
+  if (experts) experts->add_others(others);
+  return others;
 }
 
 void DecoderLayer::set_width_invariant(bool on) {
   width_invariant_ = on;
   if (attention) attention->width_invariant = on;
+  if (experts) experts->width_invariant = on;
   for (Linear* linear : linears()) linear->width_invariant = on;
 }
 
@@ -109,7 +124,9 @@ at::Tensor DecoderLayer::add_feed_forward(const ModelConfig& config, const at::T
   };
   const at::Tensor hidden = hidden_BTE + normed(mixed_BTE, attention_norm.after);
   const at::Tensor input = normed(hidden, mlp_norm.before);
-  return hidden + normed(feed_forward(input, gate_BT1), mlp_norm.after);
+  const at::Tensor output =
+      feed_forward ? (*feed_forward)(input, gate_BT1) : (*experts)(config, input, input, gate_BT1);
+  return hidden + normed(output, mlp_norm.after);
 }
 
 }  // namespace predgen

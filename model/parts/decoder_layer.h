@@ -10,6 +10,7 @@
 
 #include "model/model_config.h"
 #include "model/parts/attention.h"
+#include "model/parts/experts.h"
 #include "model/parts/feed_forward.h"
 #include "model/parts/recurrent_part.h"
 
@@ -47,15 +48,16 @@ class DecoderLayer {
   int64_t window() const { return attention ? attention->spec.window : 0; }
   /// What is trained, merged and packed, in the order of the reference's state dict.
   std::vector<Linear*> linears();
-  /// The norms that the layer has, by name.
-  NamedTensors named_norms() const;
+  /// What the layer has beside linears(), by name.
+  NamedTensors named_others() const;
   /// See Transformer::set_width_invariant().
   void set_width_invariant(bool on);
 
   NormPair attention_norm, mlp_norm;
   std::optional<Attention> attention;  // or
   std::unique_ptr<RecurrentPart> recurrence;
-  FeedForward feed_forward;
+  std::optional<FeedForward> feed_forward;  // or
+  std::optional<Experts> experts;
 
  private:
   DecoderLayer(const ModelConfig& config, int64_t index, const LayerSource& source);

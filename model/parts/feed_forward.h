@@ -9,7 +9,7 @@
 
 namespace predgen {
 
-/// A gated MLP: down(activation(gate(x)) * up(x)). Keeps nothing of a sequence.
+/// A gated MLP: down(activated(gate(x), up(x))). Keeps nothing of a sequence.
 class FeedForward {
  public:
   /// Adds the weights that a checkpoint has for it, in the order of the reference's state dict.

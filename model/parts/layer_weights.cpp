@@ -3,19 +3,30 @@
 namespace predgen {
 namespace {
 
-std::string module_name(int64_t layer, const ModuleName& name) {
-  return fmt::format("model.layers.{}.{}", layer, name.hugging_face);
+std::string module_name(int64_t layer, std::string_view name) {
+  return fmt::format("model.layers.{}.{}", layer, name);
 }
 
 }  // namespace
 
 std::string weight_name(int64_t layer, const ModuleName& name) {
-  return module_name(layer, name) + ".weight";
+  return tensor_name(layer, name) + ".weight";
+}
+
+std::string tensor_name(int64_t layer, const ModuleName& name) {
+  return module_name(layer, name.hugging_face);
+}
+
+std::string LayerWeights::folder_module(std::string_view name) const {
+  return module_name(layer_, name);
+}
+
+std::string LayerWeights::gguf_module(std::string_view name) const {
+  return fmt::format("blk.{}.{}", layer_, name);
 }
 
 void LayerWeights::add(const ModuleName& name, const Linear& linear) {
-  const std::string module = module_name(layer_, name);
-  const std::string gguf = fmt::format("blk.{}.{}", layer_, name.gguf);
+  const std::string module = folder_module(name.hugging_face), gguf = gguf_module(name.gguf);
   WeightSpec weight{.name = module + ".weight",
                     .shape = {linear.out, linear.in},
                     .gguf = gguf + ".weight",
@@ -33,16 +44,27 @@ void LayerWeights::add_norm(const ModuleName& name, int64_t size) {
   if (!name) return;
   all_.push_back({.name = weight_name(layer_, name),
                   .shape = {size},
-                  .gguf = fmt::format("blk.{}.{}.weight", layer_, name.gguf),
+                  .gguf = gguf_module(name.gguf) + ".weight",
                   .is_norm = true});
 }
 
-Linear LayerSource::linear(const ModuleName& name) const {
+void LayerWeights::add_tensor(const ModuleName& name, std::vector<int64_t> shape, bool is_wide) {
+  all_.push_back({.name = tensor_name(layer_, name),
+                  .shape = std::move(shape),
+                  .gguf = gguf_module(name.gguf),
+                  .is_wide = is_wide});
+}
+
+Linear LayerSource::linear(std::string_view name) const {
   Linear linear;
   linear.name = module_name(layer_, name);
   linear.weight = weight_(linear.name + ".weight");
   linear.bias = weight_(linear.name + ".bias");
   return linear;
+}
+
+at::Tensor LayerSource::tensor(const ModuleName& name) const {
+  return weight_(tensor_name(layer_, name));
 }
 
 at::Tensor LayerSource::norm(const ModuleName& name) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,12 @@ class LayerWeights {
     int64_t rotary_rows = 0;  // WeightSpec::rotary_rows
   };
   void add(const ModuleName& name, const Linear& linear);
+  /// Any other tensor; the names are whole, without the layer's.
+  void add_tensor(const ModuleName& name, std::vector<int64_t> shape, bool is_wide = false);
+  void add(WeightSpec weight) { all_.push_back(std::move(weight)); }
+  /// The name of a layer's module.
+  std::string folder_module(std::string_view name) const;
+  std::string gguf_module(std::string_view name) const;
   /// A norm over `size` values.
   void add_norm(const ModuleName& name, int64_t size);
 
@@ -44,7 +51,10 @@ class LayerSource {
   LayerSource(int64_t layer, const WeightByName& weight) : layer_(layer), weight_(weight) {}
 
   int64_t layer() const { return layer_; }
-  Linear linear(const ModuleName& name) const;
+  Linear linear(const ModuleName& name) const { return linear(name.hugging_face); }
+  Linear linear(std::string_view name) const;
+  /// Undefined if the layer has none.
+  at::Tensor tensor(const ModuleName& name) const;
   /// Undefined if the layer has none.
   at::Tensor norm(const ModuleName& name) const;
 
@@ -56,6 +66,8 @@ class LayerSource {
 /// Tensors by their Hugging Face names.
 using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
 
+/// The Hugging Face name of a layer's tensor (LayerWeights::add_tensor()).
+std::string tensor_name(int64_t layer, const ModuleName& name);
 /// The Hugging Face name of the weight of a layer's module.
 std::string weight_name(int64_t layer, const ModuleName& name);
 

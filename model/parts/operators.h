@@ -13,6 +13,9 @@ namespace predgen {
 at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight,
                     bool width_invariant = false);
 
+/// What a gated MLP makes of its gates and the products beside them.
+at::Tensor activated(Activation activation, const at::Tensor& gates, const at::Tensor& products);
+
 /// cap * tanh(x / cap); x where cap is 0.
 at::Tensor soft_cap(const at::Tensor& x, double cap);
 

@@ -29,6 +29,9 @@ inline std::string_view beyond_kernels(const ModelConfig& config) {
   for (const LayerSpec& layer : config.layers) {
     if (layer.recurrence) return layer.recurrence->name();
     if (layer.attention.softcap != 0) return "attention_softcap";
+    if (layer.experts.beside_mlp) return "experts beside an MLP";
+    if (layer.experts.input_scale || layer.experts.expert_scale) return "scales of experts";
+    if (layer.feed_forward.activation == Activation::kClampedSwiglu) return "clamped MLP";
   }
   return "";
 }

@@ -120,7 +120,7 @@ void AdapterFolder::attach(Transformer& model) const {
   model.set_mask_tokens(config_.lora.mask_tokens);
   bool adapted = false;
   for (Linear* linear : model.linears()) {
-    if (!config_.matches(linear->name)) continue;
+    if (!linear->is_module || !config_.matches(linear->name)) continue;
     adapted = true;
     const int64_t rank = config_.rank(linear->name);
     linear->lora_A = take(tensor_name(*linear, "lora_A"), {rank, linear->weight.size(1)});

@@ -21,7 +21,7 @@ void check_targets(const LoraConfig& config, const std::vector<Linear*>& linears
                              [&](auto* linear) { return adapter.matches(linear->name); })) {
       throw UserError(
           "LoRA target \"{}\" matches no linear layer of this model; its layers are "
-          "named like {}",
+          "named like {}, and experts have no adapters",
           target, linears.front()->name);
     }
   }
@@ -45,7 +45,8 @@ void check_pattern(const char* field, const std::vector<std::pair<std::string, T
 }  // namespace
 
 void attach_lora(Transformer& model, const LoraConfig& config, uint64_t seed) {
-  const std::vector<Linear*> linears = model.linears();
+  std::vector<Linear*> linears = model.linears();
+  std::erase_if(linears, [](const Linear* linear) { return !linear->is_module; });
   check_targets(config, linears);
   const AdapterConfig adapter(config);
   at::Generator generator = at::detail::createCPUGenerator(seed);

@@ -32,7 +32,7 @@ std::string AnswerReader::text_of(TokenId token) {
   const std::string text = tokens_.push({&token, 1});
   if (!text.empty()) return text;
   std::string mark = tokenizer_.decode({&token, 1}, /*keep_special=*/true);
-  const bool is_mark = ThoughtParser::is_marker(mark) ||
+  const bool is_mark = thoughts_.is_marker(mark) ||
                        (parser_ && ToolCallParser::is_marker(tokenizer_.tool_format(), mark));
   return is_mark ? mark : "";
 }

@@ -115,6 +115,44 @@ def check_models(workshop):
     expect_refused("no folder", ["score", "--model", empty / "x", "--token-ids", "1"], str(empty))
 
 
+def drop(name):
+    return set_weights(lambda weights: weights.pop(name))
+
+
+def cut_rows(name):
+    def apply(weights):
+        weights[name] = weights[name][:-1].clone()
+    return set_weights(apply)
+
+
+def check_experts(scratch):
+    """A wrong number of experts, a wrong shape, a missing one: of matrices apart, and of all in one tensor."""
+    apart, stacked = Workshop(scratch / "apart"), Workshop(scratch / "stacked")
+    sizes = dict(num_hidden_layers=1, hidden_size=32, intermediate_size=32)
+    apart.config, stacked.config = make_config("qwen3_moe", **sizes), make_config("gpt_oss", **sizes)
+
+    def refused(workshop, name, spoil, *parts):
+        folder = workshop.model(spoil)
+        expect_refused(name, ["score", "--model", folder, "--token-ids", "1,2"], str(folder), *parts)
+
+    down = "model.layers.0.mlp.experts.3.down_proj.weight"
+    refused(apart, "a missing expert", drop(down), down, "missing")
+    refused(apart, "an expert's shape", cut_rows(down), down, "[31, 32]", "[32, 32]")
+    refused(apart, "fewer experts in the configuration", lambda f: change_config(f, num_local_experts=7),
+            "mlp.gate.weight", "[8, 32]", "[7, 32]")
+    refused(apart, "more experts in the configuration", lambda f: change_config(f, num_local_experts=9),
+            "mlp.gate.weight", "[8, 32]", "[9, 32]")
+    refused(apart, "more chosen than there are", lambda f: change_config(f, num_experts_per_tok=9),
+            "num_experts_per_tok", "(9)", "(8)")
+    refused(apart, "none chosen", lambda f: change_config(f, num_experts_per_tok=0), "num_experts_per_tok")
+    refused(apart, "layers that are no numbers", lambda f: change_config(f, mlp_only_layers=["x"]), "mlp_only_layers")
+    stack = "model.layers.0.mlp.experts.down_proj"
+    refused(stacked, "all experts missing", drop(stack), stack, "missing")
+    refused(stacked, "one expert fewer", cut_rows(stack), stack, "[5, 32, 32]", "[6, 32, 32]")
+    refused(stacked, "sinks missing", drop("model.layers.0.self_attn.sinks"), "sinks", "missing")
+    refused(stacked, "another gate", lambda f: change_config(f, swiglu_limit=6.0), "swiglu_limit")
+
+
 def check_adapters(workshop):
     base = workshop.model()
 
@@ -189,6 +227,7 @@ def check_export(workshop):
 def main():
     with tempfile.TemporaryDirectory() as name:
         workshop = Workshop(Path(name))
+        check_experts(Path(name))
         for part in (check_models, check_adapters, check_inputs, check_export):
             part(workshop)
     if failures:

@@ -77,6 +77,29 @@ TEST(DecodeBytes, OfWhatRunsAsStoredAreThoseOfTheStoredForm) {
   }
 }
 
+/// Of two experts of four, half of what all have is read.
+TEST(DecodeBytes, AreOfTheExpertsThatATokenChooses) {
+  ModelConfig config = wide_config(true);
+  config.layers.front().experts = {.count = 4, .chosen = 2, .width = 32};
+  for (const Quantization kind : {Quantization::kNone, Quantization::kInt4}) {
+    const auto model = Transformer::initialize(config, 1, at::kBFloat16);
+    const int64_t others = other_bytes(*model, kind == Quantization::kNone);
+    if (kind != Quantization::kNone) model->quantize(kind);
+    int64_t experts = 0, linears = 0;
+    for (const Linear* layer : model->linears()) {
+      const int64_t bytes = layer->quantized ? layer->quantized->num_bytes()
+                                             : static_cast<int64_t>(layer->weight.nbytes());
+      (layer->is_module ? linears : experts) += bytes;
+    }
+    const int64_t head = kind == Quantization::kNone ? 0 : model->head().quantized->num_bytes();
+    const DecodeBytes bytes = decode_bytes(*model, kind);
+    EXPECT_GT(experts, 0);
+    EXPECT_EQ(bytes.idle, experts / 2);
+    EXPECT_EQ(bytes.weights, linears + experts / 2 + others + head);
+    EXPECT_LT(config.num_active_parameters(), config.num_parameters());
+  }
+}
+
 TEST(DecodeBytes, CountKeysValuesAndTheAdapter) {
   const auto model = small_model();
   DecodeBytes bytes = decode_bytes(*model, Quantization::kNone);

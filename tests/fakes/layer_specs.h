@@ -52,6 +52,26 @@ inline void make_kind(ModelConfig& config, Kind kind) {
   config.norm_scales_wide = after;
 }
 
+/// The first layer has Qwen's experts and one for all tokens, the second gpt-oss', with sinks.
+inline ModelConfig experts_config() {
+  ModelConfig config = small_config();
+  LayerSpec layer{.attention = {.qk_norm = QkNorm::kHead}};
+  layer.experts = {.count = 6, .chosen = 3, .width = 32, .is_normalised = true, .shared_width = 32};
+  config.layers = {layer, layer};
+  AttentionSpec& attention = config.layers[1].attention;
+  attention.sinks = attention.qkv_bias = attention.o_bias = true;
+  attention.window = 19;
+  config.layers[1].experts = {.count = 5,
+                              .chosen = 2,
+                              .width = 32,
+                              .routing = Routing::kSoftmaxOfChosen,
+                              .router_bias = true,
+                              .activation = Activation::kClampedSwiglu,
+                              .bias = true,
+                              .storage = ExpertStorage::kInterleaved};
+  return config;
+}
+
 inline ModelConfig llama_config() {
   ModelConfig config = small_config();
   config.layers = {LayerSpec{}, LayerSpec{}};
@@ -61,11 +81,11 @@ inline ModelConfig llama_config() {
 /// Llama with one switch on, for each of them, by its name.
 inline std::vector<std::pair<std::string, ModelConfig>> one_switch_each() {
   // Does not compile when a part has another field, which then needs a switch here.
-  [[maybe_unused]] const auto& [attention, recurrence, feed_forward, norm_before, norm_after] =
-      LayerSpec{};
-  [[maybe_unused]] const auto& [qk_norm, qkv_bias, o_bias, query_scalar, softcap, window, rope] =
-      AttentionSpec{};
-  [[maybe_unused]] const auto& [activation, bias] = FeedForwardSpec{};
+  [[maybe_unused]] const auto& [attention, recurrence, feed_forward, experts, norm_before,
+                                norm_after, mlp_norm] = LayerSpec{};
+  [[maybe_unused]] const auto& [qk_norm, qkv_bias, o_bias, query_scalar, softcap, sinks, window,
+                                rope] = AttentionSpec{};
+  [[maybe_unused]] const auto& [activation, bias, width, names] = FeedForwardSpec{};
   std::vector<std::pair<std::string, ModelConfig>> configs;
   const auto add = [&](const char* name, auto change) {
     ModelConfig config = llama_config();
@@ -91,6 +111,10 @@ inline std::vector<std::pair<std::string, ModelConfig>> one_switch_each() {
   add_attention("qkv_bias", [](AttentionSpec& spec) { spec.qkv_bias = true; });
   add_attention("o_bias", [](AttentionSpec& spec) { spec.o_bias = true; });
   add_layers("mlp_bias", [](LayerSpec& layer) { layer.feed_forward.bias = true; });
+  add_layers("mlp_width", [](LayerSpec& layer) { layer.feed_forward.width = 24; });
+  add_layers("experts",
+             [](LayerSpec& layer) { layer.experts = {.count = 4, .chosen = 2, .width = 16}; });
+  add_attention("attention_sinks", [](AttentionSpec& spec) { spec.sinks = true; });
   add_attention("query_scalar", [](AttentionSpec& spec) { spec.query_scalar = 50.0; });
   add_attention("attention_softcap", [](AttentionSpec& spec) { spec.softcap = 0.5; });
   add("logit_softcap", [](ModelConfig& config) { config.logit_softcap = 1.0; });

@@ -110,6 +110,11 @@ TEST_P(TokenKernel, GatesAndAdds) {
     };
     EXPECT_LT(difference(gated(kernels().gate_silu), at::silu(gates) * x), 1e-5);
     EXPECT_LT(difference(gated(kernels().gate_gelu), at::gelu(gates, "tanh") * x), 1e-5);
+    x = x * 8;  // beyond where it is clamped
+    const at::Tensor clamped = gates.clamp_max(7.0);
+    EXPECT_LT(difference(gated(kernels().gate_clamped),
+                         clamped * at::sigmoid(1.702 * clamped) * (x.clamp(-7.0, 7.0) + 1)),
+              1e-4);
     const at::Tensor added = gates.clone();
     kernels().add(data(added), data(x), 0.5f, count);
     EXPECT_LT(relative(added, gates + 0.5 * x), 1e-6);
@@ -183,6 +188,15 @@ TEST_P(TokenKernel, Attends) {
     EXPECT_LT(relative(to.narrow(0, 0, one.heads * one.D).view({one.heads, one.D}), exact), 2e-6)
         << one.D;
     EXPECT_EQ(to[-1].item<float>(), 7.0f);
+    const at::Tensor sinks = normal({one.heads}, 4) * 3;
+    attention.sinks = data(sinks);
+    kernels().attend(attention);
+    const at::Tensor shares = at::softmax(at::cat({scores, sinks.unsqueeze(1)}, 1), -1);
+    const at::Tensor with_sinks =
+        at::matmul(shares.narrow(1, 0, seen.numel()), values.to(at::kFloat).index_select(0, seen));
+    EXPECT_LT(relative(to.narrow(0, 0, one.heads * one.D).view({one.heads, one.D}), with_sinks),
+              2e-6)
+        << one.D;
   }
 }
 

@@ -11,13 +11,14 @@ except ImportError as error:
     sys.exit(77)
 
 MAPS = {"llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3", "olmo2": "olmo2", "smollm3": "smollm3",
-        "gemma3_text": "gemma3"}
+        "gemma3_text": "gemma3", "qwen3_moe": "qwen3moe", "gpt_oss": "gpt-oss"}
 MODULES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
            "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
-           "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down",
+           "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "mlp.gate": "ffn_gate_inp", "mlp.router": "ffn_gate_inp",
            "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm"}
 # Norms after attention and MLP, which Llama's kin do not have.
-OTHER_NORMS = {"olmo2": {"post_attention_layernorm": "post_attention_norm",
+OTHER_NORMS = {"gpt-oss": {"post_attention_layernorm": "post_attention_norm"},
+               "olmo2": {"post_attention_layernorm": "post_attention_norm",
                          "post_feedforward_layernorm": "post_ffw_norm"},
                "gemma3": {"input_layernorm": "attn_norm", "post_attention_layernorm": "post_attention_norm",
                           "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}}
@@ -30,7 +31,30 @@ def gguf_name(name, arch):
         return {"model.embed": "token_embd", "model.norm.": "output_norm", "lm_head.wei": "output"}[name[:11]] + ".weight"
     _, _, layer, module = name.split(".", 3)
     module, end = module.rsplit(".", 1)
+    if end == "sinks":
+        return f"blk.{layer}.attn_sinks.weight"
     return f"blk.{layer}.{(MODULES | OTHER_NORMS.get(arch, {}))[module]}.{end}"
+
+
+def parts_of(name, weight, arch):
+    """What a file has of a weight, by name: views of it. Of experts, gates and products apart, outputs before inputs."""
+    _, _, module = name.rpartition(".mlp.experts.")
+    if not module or ".mlp.experts." not in name:
+        return {gguf_name(name, arch): weight}
+    block, is_bias = f"blk.{name.split('.')[2]}", module.endswith("_bias")
+    end = "bias" if is_bias else "weight"
+    if arch == "gpt-oss":
+        weight = weight if is_bias else weight.transpose(1, 2)
+        halves = weight[:, ::2], weight[:, 1::2]
+    else:
+        halves = weight.chunk(2, 1)
+    if module.startswith("down"):
+        return {f"{block}.ffn_down_exps.{end}": weight}
+    return {f"{block}.ffn_{part}_exps.{end}": half for part, half in zip(("gate", "up"), halves)}
+
+
+def is_matrix(name, weight):
+    return weight.dim() > 1 and not name.endswith(".bias") and "ffn_gate_inp" not in name
 
 
 def in_pairs(weight, heads):
@@ -63,6 +87,12 @@ def hyperparameters(writer, config, arch):
     writer.add_value_length(head_dim(config))
     writer.add_vocab_size(config.vocab_size)
     rope = config.rope_parameters
+    if arch in ("qwen3moe", "gpt-oss"):
+        writer.add_expert_count(config.num_experts)
+        writer.add_expert_used_count(config.num_experts_per_tok)
+        writer.add_expert_feed_forward_length(getattr(config, "moe_intermediate_size", config.intermediate_size))
+    if arch == "gpt-oss":
+        writer.add_sliding_window(config.sliding_window)
     if arch == "gemma3":
         writer.add_sliding_window(config.sliding_window)
         if config.final_logit_softcapping:
@@ -104,12 +134,13 @@ def write(model, file, kind="F32", tokens=None, tensor_kind=None, split=NO_SPLIT
             weight = in_pairs(weight, config.num_key_value_heads)
         if arch == "gemma3" and name.endswith("norm.weight"):
             weight = weight + 1
-        name = gguf_name(name, arch)
-        if plant:
-            weight = plant(name, weight)
-        type_name = (tensor_kind or {}).get(name, kind) if weight.dim() == 2 else "F32"
-        stored = gguf.GGMLQuantizationType[type_name]
-        writer.add_tensor(name, gguf.quants.quantize(np.ascontiguousarray(weight.numpy()), stored), raw_dtype=stored)
+        for name, part in parts_of(name, weight, arch).items():
+            if plant:
+                part = plant(name, part)
+            type_name = (tensor_kind or {}).get(name, kind) if is_matrix(name, part) else "F32"
+            stored = gguf.GGMLQuantizationType[type_name]
+            data = gguf.quants.quantize(np.ascontiguousarray(part.numpy()), stored)
+            writer.add_tensor(name, data, raw_dtype=stored)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

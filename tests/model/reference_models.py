@@ -12,7 +12,8 @@ try:
     import torch
     from safetensors.torch import load_file
     from transformers import (AutoModelForCausalLM, Gemma3TextConfig, LlamaConfig, MistralConfig,
-                              Olmo2Config, Qwen2Config, Qwen3Config, SmolLM3Config)
+                              GptOssConfig, Olmo2Config, Qwen2Config, Qwen3Config,
+                              Qwen3MoeConfig, SmolLM3Config)
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -21,7 +22,7 @@ torch.set_num_threads(2)
 TOLERANCE = 1e-4  # of float32 logits
 FAMILIES = {"qwen2": Qwen2Config, "qwen3": Qwen3Config, "llama": LlamaConfig,
             "mistral": MistralConfig, "olmo2": Olmo2Config, "gemma3": Gemma3TextConfig,
-            "smollm3": SmolLM3Config}
+            "smollm3": SmolLM3Config, "qwen3_moe": Qwen3MoeConfig, "gpt_oss": GptOssConfig}
 THREADS = ["--threads", "2"]
 
 
@@ -37,6 +38,10 @@ def make_config(family="qwen2", **changes):
         sizes["head_dim"] = 16
     if family == "mistral":
         sizes["sliding_window"] = None
+    if family == "qwen3_moe":
+        sizes |= dict(head_dim=16, num_experts=8, num_experts_per_tok=3, moe_intermediate_size=32)
+    if family == "gpt_oss":
+        sizes |= dict(head_dim=16, num_local_experts=6, num_experts_per_tok=2, sliding_window=16)
     sizes.update(changes)
     return FAMILIES[family](rope_parameters=rope, **sizes)
 
@@ -72,6 +77,8 @@ def to_version_4(folder):
     if rope["rope_type"] != "default":
         config["rope_scaling"] = rope
     config["torch_dtype"] = config.pop("dtype")
+    if config["model_type"] == "qwen3_moe":
+        config["num_experts"] = config.pop("num_local_experts")
     if config["model_type"] == "qwen2" and not config["use_sliding_window"]:
         config.pop("layer_types", None)
         config["sliding_window"] = 4096

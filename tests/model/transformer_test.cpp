@@ -51,7 +51,7 @@ at::Tensor run(const Transformer& model, SequenceState& cache, const at::Tensor&
 
 /// What the families add, one by one.
 std::vector<ModelConfig> family_configs() {
-  std::vector<ModelConfig> configs(8, small_config());
+  std::vector<ModelConfig> configs(9, small_config());
   const auto each = [&](size_t i, auto change) {
     for (LayerSpec& layer : configs[i].layers) change(layer);
   };
@@ -70,6 +70,7 @@ std::vector<ModelConfig> family_configs() {
   each(6, [](LayerSpec& layer) { layer.attention.softcap = 3.0; });
   configs[6].logit_softcap = 2.0;
   configs[7] = hybrid_config();
+  configs[8] = experts_config();
   return configs;
 }
 

@@ -81,6 +81,15 @@ CASES = {
     "SmolLM3, layers listed, biases, untied, yarn": (
         "smollm3", dict(no_rope_layers=[0, 1, 1], attention_bias=True, mlp_bias=True, tie_word_embeddings=False,
                         rope=YARN), torch.bfloat16, None, False),
+    "Qwen3 MoE": ("qwen3_moe", {}, torch.float32, None, False),
+    "Qwen3 MoE, some layers, normed weights": (
+        "qwen3_moe", dict(num_hidden_layers=5, decoder_sparse_step=2, mlp_only_layers=[3], norm_topk_prob=True,
+                          attention_bias=True, tie_word_embeddings=False), torch.bfloat16, "60KB", True),
+    "gpt-oss": ("gpt_oss", dict(tie_word_embeddings=False, rope_theta=150000.0, rope=dict(
+        YARN, beta_fast=32.0, beta_slow=1.0, truncate=False)), torch.float32, None, False),
+    "gpt-oss, other windows, version 4": (
+        "gpt_oss", dict(num_hidden_layers=3, sliding_window=7, num_experts_per_tok=4, layer_types=[
+            "full_attention", "sliding_attention", "sliding_attention"]), torch.bfloat16, None, True),
     "OLMo 2, 4:2 heads, biases": ("olmo2", dict(attention_bias=True, tie_word_embeddings=False), torch.bfloat16, None,
                                   False),
 }
@@ -95,6 +104,19 @@ def save(model, folder, dtype, shard_size, version_4):
     assert (num_files > 1) == bool(shard_size), f"{num_files} weight files"
     if version_4:
         to_version_4(folder)
+
+
+def check_stacked(scratch):
+    """Qwen's experts in one tensor for each layer, as transformers has them in memory."""
+    folder = scratch / "stacked"
+    model = make_model(make_config("qwen3_moe"))
+    model.save_pretrained(folder, save_original_format=False)
+    names = load_file(folder / "model.safetensors")
+    assert "model.layers.0.mlp.experts.gate_up_proj" in names, names.keys()
+    ids = random_rows(199, 1, 100, seed=1)[0]
+    difference = (predgen_logits(folder, ids, scratch)[0] - reference_logits(model, ids)).abs().max().item()
+    check(difference <= TOLERANCE, f"Qwen3 MoE, experts in one tensor: logits differ by {difference:.1e}")
+    shutil.rmtree(folder)
 
 
 def check_narrow(name, scratch):
@@ -268,6 +290,22 @@ def drop_norms(part):
     return apply
 
 
+def swap_experts(model):
+    with torch.no_grad():
+        experts = model.model.layers[1].mlp.experts
+        experts.down_proj.copy_(experts.down_proj.roll(1, 0))
+
+
+def drop_sinks(model):
+    for layer in model.model.layers:
+        layer.self_attn.sinks.data.fill_(-1e4)
+
+
+def steepen_gates(model):
+    for layer in model.model.layers:
+        layer.mlp.experts.alpha = 1.6
+
+
 def check_family_faults(scratch, all_of_them):
     planted = set()
 
@@ -299,6 +337,14 @@ def check_family_faults(scratch, all_of_them):
     for part in ("input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm",
                  "post_feedforward_layernorm", "q_norm", "model.norm"):
         plant("Gemma 3", part, None, drop_norms(part))
+    plant("Qwen3 MoE", "experts of a token", lambda f: change_config(f, num_experts_per_tok=2))
+    plant("Qwen3 MoE", "weights of experts", lambda f: change_config(f, norm_topk_prob=True))
+    plant("Qwen3 MoE", "two experts swapped", None, swap_experts)
+    plant("gpt-oss", "sinks", None, drop_sinks)
+    plant("gpt-oss", "router bias", None, drop_biases("router"))
+    plant("gpt-oss", "window", lambda f: change_config(f, sliding_window=17))
+    plant("gpt-oss", "YaRN's ramp", change_rope(truncate=True))
+    plant("gpt-oss", "gate", None, steepen_gates)
     plant("Gemma 3, linear, untied, capped logits", "logit softcap",
           lambda f: change_config(f, final_logit_softcapping=4.2))
 
@@ -308,6 +354,7 @@ def main():
         scratch = Path(name)
         for case in CASES:
             check_case(case, scratch)
+        check_stacked(scratch)
         for case in NARROW_CASES:
             check_narrow(case, scratch)
         check_faults(scratch)

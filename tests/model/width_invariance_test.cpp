@@ -68,6 +68,7 @@ class WidthInvariance : public testing::TestWithParam<std::tuple<Shape, Precisio
       lora.rank = 3;
       attach_lora(*model_, lora, 2);
       for (Linear* linear : model_->linears()) {
+        if (!linear->is_module) continue;  // experts have no adapters
         linear->lora_B.detach_().copy_(normal(linear->lora_B.sizes(), 3) * 0.1);
       }
     } else {
@@ -117,7 +118,8 @@ class WidthInvariance : public testing::TestWithParam<std::tuple<Shape, Precisio
 
 INSTANTIATE_TEST_SUITE_P(
     , WidthInvariance,
-    testing::Combine(testing::Values(Shape{"odd", odd_config()}, Shape{"wide", wide_config()}),
+    testing::Combine(testing::Values(Shape{"odd", odd_config()}, Shape{"wide", wide_config()},
+                                     Shape{"experts", experts_config()}),
                      testing::Values(Precision{"fp32", at::kFloat},
                                      Precision{"bf16", at::kBFloat16},
                                      Precision{"int8", at::kBFloat16, Quantization::kInt8},

@@ -65,6 +65,35 @@ TEST(ThoughtParser, AThoughtMayBeBegunByThePrompt) {
   expect_cases({{"<think>a</think>", "<think>a</think>", ""}}, AnswerStart::kText);
 }
 
+TEST(ThoughtParser, MessagesOfAnalysisAreThoughts) {
+  const std::string final = "<|start|>assistant<|channel|>final<|message|>";
+  expect_cases(
+      {{"<|channel|>analysis<|message|>They greet.<|end|>" + final + "Hello.<|return|>", "Hello.",
+        "They greet."},
+       {"<|channel|>final<|message|>Hello < you", "Hello < you", ""},
+       {"<|channel|>analysis<|message|>One.<|end|><|start|>assistant<|channel|>analysis<|message|>"
+        "Two.<|end|>" +
+            final + "Hi",
+        "Hi", "One.\n\nTwo."},
+       // What the user sees before a call.
+       {"<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>commentary "
+        "to=functions.lamp <|constrain|>json<|message|>{\"on\": true}<|call|>",
+        "I look.<|channel|>commentary to=functions.lamp<|message|>{\"on\": true}", ""},
+       {" to=functions.lamp<|channel|>commentary json<|message|>{}",
+        "<|channel|>commentary to=functions.lamp<|message|>{}", ""},
+       {"<|channel|>commentary to=functions.lamp<|message|><|call|>",
+        "<|channel|>commentary to=functions.lamp<|message|>{}", ""},
+       {"<|channel|>analysis to=python code<|message|>print(1)<|call|>", "", "print(1)"},
+       {"<|channel|>analysis<|message|>Cut of", "", "Cut of"},
+       {"<|channel|>final<|message|>Cut<|en", "Cut<|en", ""},
+       {"<|channel|>analy", "", ""},
+       {"<|channel|>analysis<|message|>No end<|start|>assistant<|channel|>final<|message|>Hi", "Hi",
+        "No end"},
+       {"Hello without channels.", "Hello without channels.", ""},
+       {"another", "another", ""}},
+      AnswerStart::kChannels);
+}
+
 TEST(Thoughts, APromptsEndTellsHowTheAnswerBegins) {
   const FakeTokenizer tokenizer;
   const auto start = [&](const std::string& text) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`predgen train` against peft and torch: losses, LoRA gradients and AdamW steps, in float32.
 
-A small random Qwen2 and random records; three steps of each objective, every one checked from the
+A small random Qwen2, one with experts, and random records; three steps of each objective, every one checked from the
 checkpoint before it: peft loads the adapter, the losses are computed from plain full logits, and
 the gradients (from AdamW's first moments) and the weights after the step must agree. So must the
 ranks and scalings of an adapter whose layers differ with those of peft's own for the same settings.
@@ -20,7 +20,7 @@ try:
     from hdf5_dataset import write_dataset
     from peft import LoraConfig, PeftModel, get_peft_model
     from safetensors.torch import load_file
-    from transformers import Qwen2Config, Qwen2ForCausalLM
+    from transformers import AutoModelForCausalLM, Qwen2Config, Qwen3MoeConfig
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -32,6 +32,7 @@ BETAS, EPS, DECAY, RATE = (0.9, 0.95), 1e-8, 0.1, 1e-2
 AR_WEIGHT, CONSISTENCY_WEIGHT, WINDOW, CLIP = 0.7, 1.3, 3, 0.2
 ALIKE = {"rank": 4, "alpha": 12}
 # Names, ends of names and expressions as keys; two keys fit q_proj of layer 1, the first one counts.
+BESIDE_EXPERTS = {"rank": 4, "alpha": 12, "targets": ["q_proj", "k_proj", "v_proj", "o_proj"]}
 BY_LAYER = {
     "rank": 4, "alpha": 6, "use_rslora": True, "targets": "all-linear",
     "rank_pattern": {r"layers\.1\.self_attn\..*": 3, "q_proj": 1, "mlp.down_proj": 2},
@@ -39,14 +40,14 @@ BY_LAYER = {
 }
 
 
-def make_model(folder):
+def make_model(folder, family=Qwen2Config, **more):
     torch.manual_seed(0)
-    config = Qwen2Config(
+    config = family(
         vocab_size=96, hidden_size=32, intermediate_size=48, num_hidden_layers=2,
         num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=128,
-        initializer_range=0.2, tie_word_embeddings=False,
+        initializer_range=0.2, tie_word_embeddings=False, **more,
     )
-    model = Qwen2ForCausalLM(config).float()
+    model = AutoModelForCausalLM.from_config(config).float()
     for name, parameter in model.named_parameters():
         if name.endswith("bias"):
             torch.nn.init.normal_(parameter, std=0.2)
@@ -185,7 +186,7 @@ def check(what, difference, limit=1e-5):
 
 
 def check_step(step, previous, current, folder, records, kind, metrics):
-    model = Qwen2ForCausalLM.from_pretrained(folder / "base", dtype=torch.float32, attn_implementation="eager")
+    model = AutoModelForCausalLM.from_pretrained(folder / "base", dtype=torch.float32, attn_implementation="eager")
     model = PeftModel.from_pretrained(model, previous, is_trainable=True)
     parameters = adapter(model)
     assert len(parameters) == 2 * 7 * 2, sorted(parameters)  # every linear layer but the head
@@ -232,7 +233,7 @@ def scalings(model):
 
 def check_shape(folder, saved, settings, objective):
     """peft makes the same adapter of the settings and of the file that we wrote; and we go on from its own."""
-    base = lambda: Qwen2ForCausalLM.from_pretrained(folder / "base", dtype=torch.float32)
+    base = lambda: AutoModelForCausalLM.from_pretrained(folder / "base", dtype=torch.float32)
     options = {key: settings[key] for key in ("use_rslora", "rank_pattern", "alpha_pattern")}
     theirs = get_peft_model(base(), LoraConfig(
         task_type="CAUSAL_LM", r=settings["rank"], lora_alpha=settings["alpha"],
@@ -268,8 +269,14 @@ def main():
             "cllm": {"kind": "cllm", "blocks": "every", **consistency},
             "jacobi_forcing": {"kind": "jacobi_forcing", **consistency},
         }
-        runs = [(kind, kind, ALIKE) for kind in objectives] + [("by layer", "jacobi_forcing", BY_LAYER)]
-        for name, kind, lora in runs:
+        experts = folder / "experts"
+        make_model(experts / "base", Qwen3MoeConfig, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=16,
+                   norm_topk_prob=True)
+        write_dataset(experts / "data", records)
+        runs = [(kind, kind, ALIKE, folder) for kind in objectives] + [
+            ("by layer", "jacobi_forcing", BY_LAYER, folder),
+            ("beside experts", "autoregressive", BESIDE_EXPERTS, experts)]
+        for name, kind, lora, folder in runs:
             print(name)
             start = train(folder, objectives["autoregressive"], lora, output=folder / f"{name} start",
                           learning_rate=0, max_steps=1)

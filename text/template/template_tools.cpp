@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "text/channel_parser.h"
 #include "text/jinja/operations.h"
 #include "text/template/jinja_template.h"
 #include "text/tools/tool_call_parser.h"
@@ -124,6 +125,10 @@ ToolDialect find_tool_dialect(const RunTemplate& run) {
     });
     if (has_call) return {.format = format};
   }
+  ChannelParser channels;
+  std::string said = channels.push(answer).said;
+  said += channels.finish().said;
+  if (said.find(ChannelParser::kCall) != std::string::npos) return {.format = ToolFormat::kHarmony};
   return {};
 }
 
@@ -168,14 +173,26 @@ CallOrder find_call_order(const RunTemplate& run, const ToolDialect& dialect) {
   const char *const one = "abcdefghi", *const other = "abcdefghj";
   const Json user = plain("user", "x"), called = calling(Json::array({call(one)}));
   CallOrder order;
-  const Json both = calling(Json::array({call(one), call(other)}));
+  const std::string mark = "\xFE";
+  const Json both = calling(Json::array({call(one), call_json(other, "f", {{"x", mark}})}));
   const auto takes = [&](const std::vector<Json>& messages) {
     Json chat = Json::array();
     for (const Json& message : messages) chat.push_back(in_dialect(message, dialect));
     return renders(run, chat, tools);
   };
-  order.is_one_a_message =
-      !takes({user, both, said(one), said(other)}) && takes({user, called, said(one)});
+  // Or the others are left out (gpt-oss).
+  const auto shows_both = [&] {
+    const Json chat = Json::array({user, in_dialect(both, dialect)});
+    try {
+      return run(chat, /*add_generation_prompt=*/false, tools).find(mark) != std::string::npos;
+    } catch (const TemplateTooCostly&) {
+      throw;
+    } catch (const UserError&) {
+      return true;
+    }
+  };
+  order.is_one_a_message = (!takes({user, both, said(one), said(other)}) || !shows_both()) &&
+                           takes({user, called, said(one)});
   if (takes({user, called, said(one), user})) return order;
   for (const char* text : {"", "OK."}) {
     if (!takes({user, called, said(one), plain("assistant", text), user})) continue;

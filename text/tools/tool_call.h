@@ -25,7 +25,8 @@ struct ToolSet {
 
 /// How a model writes calls. kHermes: <tool_call>{"name", "arguments"}</tool_call> (Hermes, Qwen).
 /// kLlama: {"name", "parameters"} as the whole answer, or after <|python_tag|>. kMistral:
-/// [TOOL_CALLS] with a list of {"name", "arguments"}, or with name[ARGS]{..}.
-enum class ToolFormat { kNone, kHermes, kLlama, kMistral };
+/// [TOOL_CALLS] with a list of {"name", "arguments"}, or with name[ARGS]{..}. kHarmony: a message
+/// to a function, as ChannelParser gives it.
+enum class ToolFormat { kNone, kHermes, kLlama, kMistral, kHarmony };
 
 }  // namespace predgen

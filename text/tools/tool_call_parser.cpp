@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "text/channel_parser.h"
 
 namespace predgen {
 namespace {
@@ -16,6 +17,7 @@ constexpr std::string_view kCalls = "[TOOL_CALLS]", kArguments = "[ARGS]", kId =
 
 std::string_view marker_of(ToolFormat format) {
   if (format == ToolFormat::kHermes) return kOpen;
+  if (format == ToolFormat::kHarmony) return ChannelParser::kCall;
   return format == ToolFormat::kLlama ? kPython : kCalls;
 }
 
@@ -73,6 +75,7 @@ std::optional<Json> parsed(std::string_view text) {
 bool ToolCallParser::is_marker(ToolFormat format, std::string_view token) {
   switch (format) {
     case ToolFormat::kNone:
+    case ToolFormat::kHarmony:  // ChannelParser's
       return false;
     case ToolFormat::kHermes:
       return token == kOpen || token == kClose;
@@ -153,12 +156,14 @@ bool ToolCallParser::read_call(std::vector<Part>& parts, bool is_over) {
   const std::string_view text = held_;
   size_t begin = space_at(text);
   std::string_view name;  // in front of the arguments
-  if (format_ == ToolFormat::kMistral && begin < text.size() && text[begin] != '[' &&
-      text[begin] != '{') {
-    const size_t end = text.find(kArguments);
+  const bool may_have_name = format_ == ToolFormat::kMistral || format_ == ToolFormat::kHarmony;
+  if (may_have_name && begin < text.size() && text[begin] != '[' && text[begin] != '{') {
+    const std::string_view mark =
+        format_ == ToolFormat::kMistral ? kArguments : ChannelParser::kMessage;
+    const size_t end = text.find(mark);
     if (end == std::string::npos) return is_over && give_back(text.size(), parts);
     name = text.substr(begin, end - begin);
-    begin = space_at(text, end + kArguments.size());
+    begin = space_at(text, end + mark.size());
   }
   const bool is_json = begin < text.size() && (text[begin] == '{' || text[begin] == '[');
   const std::optional<size_t> length = is_json ? json_.find(text.substr(begin)) : std::nullopt;

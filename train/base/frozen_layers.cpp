@@ -5,10 +5,21 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "core/error.h"
 
 namespace predgen::train {
+namespace {
+
+/// "model.layers.3" of "model.layers.3.mlp.up_proj".
+std::string_view layer_of(const Linear& linear) {
+  constexpr std::string_view kLayers = "model.layers.";
+  const std::string_view name = linear.name;
+  return name.substr(0, name.find('.', kLayers.size()));
+}
+
+}  // namespace
 
 FrozenLayers::FrozenLayers(Transformer& model, const BaseConfig& config, Communicator& communicator)
     : codec_(make_codec(config.weights, model.dtype())),
@@ -18,11 +29,13 @@ FrozenLayers::FrozenLayers(Transformer& model, const BaseConfig& config, Communi
       type_(model.activations()) {
   const at::NoGradGuard no_grad;
   const std::vector<Linear*> all = model.linears();
-  const size_t per_layer = all.size() / static_cast<size_t>(model.config().num_layers());
-  for (size_t begin = 0; begin < all.size(); begin += per_layer) {
+  for (auto begin = all.begin(); begin != all.end();) {
+    const auto end = std::find_if(begin, all.end(), [&](const Linear* linear) {
+      return layer_of(*linear) != layer_of(**begin);
+    });
     Layer layer;
-    layer.linears.assign(all.begin() + static_cast<int64_t>(begin),
-                         all.begin() + static_cast<int64_t>(begin + per_layer));
+    layer.linears.assign(begin, end);
+    begin = end;
     int64_t num_values = 0;
     for (const Linear* linear : layer.linears) {
       layer.shapes.push_back(linear->weight.sizes().vec());
@@ -70,7 +83,9 @@ void FrozenLayers::fetch(int64_t layer, at::Tensor& bytes_PC) {
   const Layer& own = layers_[static_cast<size_t>(layer)];
   const int64_t num_pieces = config_.shard ? communicator_.world_size() : 1;
   const at::TensorOptions options = at::TensorOptions(at::kByte).device(device_);
-  if (!bytes_PC.defined()) bytes_PC = at::empty({num_pieces, own.num_bytes}, options);
+  if (!bytes_PC.defined() || bytes_PC.size(1) != own.num_bytes) {  // layers may differ
+    bytes_PC = at::empty({num_pieces, own.num_bytes}, options);
+  }
   at::Tensor own_1C = own.kept_1C;
   if (own.offloaded) {
     own_1C = config_.shard ? at::empty({1, own.num_bytes}, options) : bytes_PC;

@@ -1,5 +1,6 @@
 #include "train/plan/plan_sizes.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -14,6 +15,19 @@ int64_t count_of(const std::vector<int64_t>& shape) {
   return count;
 }
 
+/// Values that a token has between the products of an MLP, or of its experts.
+int64_t opened_width(const ModelConfig& model) {
+  int64_t widest = 0;
+  for (const LayerSpec& layer : model.layers) {
+    const ExpertsSpec& experts = layer.experts;
+    const int64_t width =
+        layer.feed_forward.width > 0 ? layer.feed_forward.width : model.intermediate_size;
+    widest = std::max(widest, (layer.has_mlp() ? width : 0) + experts.chosen * experts.width +
+                                  experts.shared_width);
+  }
+  return widest;
+}
+
 }  // namespace
 
 PlanSizes::PlanSizes(const ModelConfig& model_config, const TrainConfig& train_config,
@@ -26,7 +40,7 @@ PlanSizes::PlanSizes(const ModelConfig& model_config, const TrainConfig& train_c
                                                                                         : kFloat),
       value_size(narrow && train.mode == TrainMode::kLora ? kHalf : kFloat),
       E(model.hidden_size),
-      I(model.intermediate_size),
+      I(opened_width(model)),
       Q(model.num_heads * model.head_dim),
       K(model.num_kv_heads * model.head_dim),
       V(model.vocab_size),
@@ -46,7 +60,7 @@ PlanSizes::PlanSizes(const ModelConfig& model_config, const TrainConfig& train_c
     if (is_first) layer_values += count;
     largest_linear = std::max(largest_linear, count);
     const std::string module = weight.name.substr(0, weight.name.rfind('.'));
-    if (is_full() || !adapter.matches(module)) continue;
+    if (is_full() || !weight.stacked.empty() || !adapter.matches(module)) continue;
     const int64_t rank = adapter.rank(module);
     trained += rank * (weight.shape[0] + weight.shape[1]);
     if (!is_first) continue;

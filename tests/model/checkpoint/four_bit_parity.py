@@ -118,6 +118,33 @@ def check_folder(scratch, title, pack, config, sizes):
     return model, folder, ids, expected
 
 
+def check_experts(scratch):
+    """gpt-oss, whose experts are in MXFP4, all of a layer in one tensor."""
+    ids = random_rows(199, 1, 100, seed=4)[0]
+    model, folder = make_model(make_config("gpt_oss")), scratch / "experts"
+    plain = reference_logits(model, ids)
+    model.save_pretrained(folder)
+    tensors = load_file(folder / "model.safetensors")
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if not name.endswith(("gate_up_proj", "down_proj")):
+                continue
+            del tensors[name]
+            packed = [in_mxfp4(name, one.T.detach()) for one in weight]  # [in,out] of each expert
+            tensors |= {part: torch.stack([one[part] for one, _ in packed]) for part in packed[0][0]}
+            weight.copy_(torch.stack([values.T for _, values in packed]))
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    change_config(folder, quantization_config={"quant_method": "mxfp4", "modules_to_not_convert": None})
+    expected = reference_logits(model, ids)
+    lost = difference(plain, expected)
+    wrong = difference(predgen_logits(folder, ids, scratch)[0], expected)
+    check(wrong <= TOLERANCE < lost, f"gpt-oss in MXFP4: logits differ by {wrong:.1e} (its rounding: {lost:.1e})")
+    stored, unpacked = ((predgen_logits(folder, ids, scratch, dtype=dtype)[0] - expected).norm() / expected.norm()
+                        for dtype in ("auto", "bf16"))
+    check(TOLERANCE < stored <= 2 * unpacked,
+          f"gpt-oss in MXFP4: as stored off by {stored:.1e} of their norm, in bf16 by {unpacked:.1e}")
+
+
 def main():
     scratch = Path(tempfile.mkdtemp())
     try:
@@ -132,6 +159,7 @@ def main():
         check_folder(scratch, "mxfp4", lambda name, weight: in_mxfp4(name, weight.detach()),
                      {"quant_method": "mxfp4", "modules_to_not_convert": None}, {})
 
+        check_experts(scratch)
         model, folder, ids, expected = last
         exported = scratch / "exported"
         predgen("export", "--model", folder, "--output", exported, "--dtype", "fp32", *THREADS)

@@ -34,6 +34,9 @@ CASES = {
     "Qwen3": ("qwen3", dict(head_dim=24)),
     "SmolLM3": ("smollm3", dict(num_hidden_layers=5)),
     "OLMo 2": ("olmo2", dict(num_key_value_heads=4, tie_word_embeddings=False, rope_theta=5e5)),
+    "Qwen3 MoE": ("qwen3_moe", dict(norm_topk_prob=True)),
+    "gpt-oss": ("gpt_oss", dict(tie_word_embeddings=False, rope=dict(YARN, beta_fast=32.0, beta_slow=1.0,
+                                                                     truncate=False))),
     "Gemma 3": ("gemma3", dict(sliding_window=16, num_hidden_layers=7, rope_theta=1e6, local_theta=1e4,
                                query_pre_attn_scalar=16)),
     "Gemma 3, capped logits, linear": ("gemma3", dict(
@@ -84,13 +87,19 @@ def as_stored(model, file):
     arch = gguf_models.MAPS[model.config.model_type]
     stored = {tensor.name: tensor for tensor in gguf.GGUFReader(str(file)).tensors}
     for name, weight in model.named_parameters():
-        tensor = stored[gguf_models.gguf_name(name, arch)]
-        values = torch.from_numpy(gguf.quants.dequantize(tensor.data, tensor.tensor_type).copy()).float()
-        for part, heads in (".q_proj.", model.config.num_attention_heads), (".k_proj.", model.config.num_key_value_heads):
-            if arch in gguf_models.PAIRS and part in name:
-                values = values.reshape(heads, -1, 2, *values.shape[1:]).transpose(1, 2).reshape(values.shape)
-        weight.copy_(values - 1 if arch == "gemma3" and name.endswith("norm.weight") else values)
+        for part, view in gguf_models.parts_of(name, weight, arch).items():
+            tensor = stored[part]
+            values = torch.from_numpy(gguf.quants.dequantize(tensor.data, tensor.tensor_type).copy()).float()
+            set_values(model, arch, name, view, values)
     return model
+
+
+@torch.no_grad()
+def set_values(model, arch, name, weight, values):
+    for part, heads in (".q_proj.", model.config.num_attention_heads), (".k_proj.", model.config.num_key_value_heads):
+        if arch in gguf_models.PAIRS and part in name:
+            values = values.reshape(heads, -1, 2, *values.shape[1:]).transpose(1, 2).reshape(values.shape)
+    weight.copy_(values - 1 if arch == "gemma3" and name.endswith("norm.weight") else values)
 
 
 def check_types(scratch):
@@ -108,6 +117,27 @@ def check_types(scratch):
     expected = reference_logits(load_reference(folder), ids)
     wrong = difference(predgen_logits(scratch / "Q4_1.gguf", ids, scratch)[0], expected)
     check(wrong <= TOLERANCE, f"exported to a folder: logits of transformers differ by {wrong:.1e}")
+
+
+def check_experts_in_few_bits(scratch):
+    """Experts run as they are stored, and what is exported has their values."""
+    ids = random_rows(199, 1, 100, seed=4)[0]
+    for name, kind in ("gpt-oss", "MXFP4"), ("Qwen3 MoE", "Q4_0"), ("Qwen3 MoE", "Q8_0"):
+        family, changes = CASES[name]
+        model, file = make_model(make_config(family, **changes)), scratch / "experts.gguf"
+        gguf_models.write(model, file, kind, tensor_kind={"token_embd.weight": "Q8_0"})
+        plain = reference_logits(model, ids)
+        expected = reference_logits(as_stored(model, file), ids)
+        wrong, lost = difference(predgen_logits(file, ids, scratch)[0], expected), difference(plain, expected)
+        check(wrong <= TOLERANCE < lost, f"{name}, {kind}: logits differ by {wrong:.1e} (its rounding: {lost:.1e})")
+        stored, unpacked = ((predgen_logits(file, ids, scratch, dtype=dtype)[0] - expected).norm() / expected.norm()
+                            for dtype in ("auto", "bf16"))
+        check(TOLERANCE < stored <= 2 * unpacked, f"{name}, {kind}: as stored off by {stored:.1e} of their norm, "
+                                                  f"in bf16 by {unpacked:.1e}")
+        folder = scratch / f"{name} {kind}"
+        predgen("export", "--model", file, "--output", folder, "--dtype", "fp32", *THREADS)
+        wrong = difference(reference_logits(load_reference(folder), ids), expected)
+        check(wrong <= TOLERANCE, f"{name}, {kind}, exported: logits of transformers differ by {wrong:.1e}")
 
 
 def check_adapter(scratch):
@@ -146,7 +176,7 @@ def metadata_of(file):
 def check_written(scratch):
     """What predgen writes has the bits of what PyPI `gguf` does with the same model."""
     for name in ["Llama 3.2, tied", "Mistral, window", "Qwen2, untied, yarn",
-                 "Qwen2, yarn, attention factor", "Qwen3", "SmolLM3", "OLMo 2", "Gemma 3"]:
+                 "Qwen2, yarn, attention factor", "Qwen3", "SmolLM3", "OLMo 2", "Qwen3 MoE", "gpt-oss", "Gemma 3"]:
         family, changes = CASES[name]
         model, folder = make_model(make_config(family, **changes)), scratch / name
         model.save_pretrained(folder)
@@ -235,7 +265,7 @@ def check_gemma(scratch):
 
 
 def main():
-    for each in check_architectures, check_faults, check_types, check_adapter, check_parts, check_written, check_smollm2, check_gemma:
+    for each in check_architectures, check_faults, check_types, check_experts_in_few_bits, check_adapter, check_parts, check_written, check_smollm2, check_gemma:
         scratch = Path(tempfile.mkdtemp())
         try:
             each(scratch)

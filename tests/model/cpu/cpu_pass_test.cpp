@@ -117,6 +117,44 @@ TEST_P(CpuPassOf, AnyNumberOfThreadsGivesTheSameBits) {
   at::set_num_threads(before);
 }
 
+TEST(CpuPass, ExpertsAreLibTorchsInEveryPrecision) {
+  for (const Quantization kind : {Quantization::kNone, Quantization::kInt8, Quantization::kInt4}) {
+    for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+      ModelConfig config = experts_config();
+      config.initializer_range = 0.1;
+      const auto model = Transformer::initialize(config, 1, type);
+      randomise(*model);
+      if (kind != Quantization::kNone) model->quantize(kind);
+      const bool is_exact = type == at::kFloat && kind == Quantization::kNone;
+      const at::Tensor exact = run(*model, false);
+      // Where rounding tips the choice of an expert, a token's logits are others.
+      const auto distance = [&](const at::Tensor& found) {
+        return ((found - exact).norm(2, {1}) / exact.norm(2, {1})).median().item<double>();
+      };
+      EXPECT_LT(is_exact ? relative(run(*model, true), exact) : distance(run(*model, true)),
+                is_exact ? 1e-5 : 0.03)
+          << type;
+    }
+  }
+}
+
+/// The kernels have none, so that such a pass runs in LibTorch's operators.
+TEST(CpuPass, AnAdapterOfAnExpertIsNotForgotten) {
+  const auto model = Transformer::initialize(experts_config(), 1, at::kFloat);
+  randomise(*model);
+  const at::Tensor before = run(*model, true);
+  const std::vector<Linear*> linears = model->linears();
+  for (Linear* linear : linears) {
+    if (linear->is_module) continue;
+    linear->lora_A = normal({2, linear->weight.size(1)}, 3);
+    linear->lora_B = normal({linear->weight.size(0), 2}, 4) * 0.1;
+    linear->lora_scaling = 1.0;
+  }
+  const at::Tensor exact = run(*model, false);
+  EXPECT_GT(relative(before, exact), 0.01);
+  EXPECT_LT(relative(run(*model, true), exact), 1e-5);
+}
+
 /// What a model's parts may do beyond Llama's, one by one: computed, or refused by its name.
 TEST(CpuPass, ComputesEverySwitchOrLeavesItToLibTorch) {
   const at::Tensor plain = run(*make_with(llama_config()), false);

@@ -27,6 +27,20 @@ TEST(Lora, TheDefaultTargetsAreAllLinearLayers) {
   }
 }
 
+/// As in PEFT, for which they are no modules.
+TEST(Lora, ExpertsHaveNone) {
+  ModelConfig config = small_config();
+  for (LayerSpec& layer : config.layers) layer.experts = {.count = 4, .chosen = 2, .width = 16};
+  const auto model = Transformer::initialize(config, 1, at::kFloat);
+  expect_user_error([&] { attach_lora(*model, {}, 3); },
+                    {"\"gate_proj\" matches no linear layer", "experts have no adapters"});
+  LoraConfig all;
+  all.target_modules = {"q_proj", "o_proj"};
+  attach_lora(*model, all, 3);
+  EXPECT_TRUE(find(*model, "0.self_attn.q_proj").lora_A.defined());
+  EXPECT_FALSE(find(*model, "0.mlp.experts.3.gate_proj").lora_A.defined());
+}
+
 TEST(Lora, TheFirstPatternThatFitsCounts) {
   LoraConfig config;
   config.rank = 4;

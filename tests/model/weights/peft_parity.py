@@ -276,6 +276,11 @@ def main():
         check_files(scratch)
         for adapter in ADAPTERS:
             check_adapter(adapter, base, ids, scratch)
+        experts = scratch / "experts"  # no modules in transformers: they have no adapters
+        for family in ("qwen3_moe", "gpt_oss"):
+            make_model(make_config(family)).save_pretrained(experts)
+            check_adapter("all-linear", experts, ids, scratch)
+            shutil.rmtree(experts)
         gemma = scratch / "gemma"
         make_model(make_config("gemma3", sliding_window=16, sliding_window_pattern=2)).save_pretrained(gemma)
         check_adapter("every layer", gemma, ids, scratch)

@@ -7,6 +7,7 @@
 #include "core/stop.h"
 #include "tests/fakes/baton_clock.h"
 #include "tests/fakes/gated_recurrence.h"
+#include "tests/fakes/layer_specs.h"
 #include "tests/fakes/queued_threads.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/stage.h"
@@ -47,18 +48,18 @@ struct Variant {
   const char* name;
   at::ScalarType type;
   int64_t pool_positions;
-  bool keeps_state = false;  // in a layer
+  ModelConfig (*make)() = small_config;
   bool is_constrained = false;
 };
 
 class RandomConversations : public testing::TestWithParam<Variant> {
  protected:
   RandomConversations() {
-    ModelConfig config = GetParam().keeps_state ? hybrid_config() : small_config();
+    ModelConfig config = GetParam().make();
     config.vocab_size = tokenizer.vocab_size();
     config.max_positions = 512;
     model = Transformer::initialize(config, 5, GetParam().type);
-    model->set_width_invariant(GetParam().keeps_state);  // it runs in LibTorch's operators
+    model->set_width_invariant(config.num_states() > 0);  // it runs in LibTorch's operators
     if (!GetParam().is_constrained) return;
     constraint = std::make_shared<LanguageConstraint>(sentences(tokenizer));
   }
@@ -191,12 +192,14 @@ TEST_P(RandomConversations, SaysWhatEachSessionSaysAlone) {
 INSTANTIATE_TEST_SUITE_P(
     All, RandomConversations,
     testing::Values(Variant{"fp32", at::kFloat, 100000}, Variant{"fp32Parked", at::kFloat, 1100},
-                    Variant{"states", at::kFloat, 100000, true},
-                    Variant{"statesParked", at::kFloat, 1100, true},
+                    Variant{"states", at::kFloat, 100000, hybrid_config},
+                    Variant{"experts", at::kFloat, 100000, experts_config},
+                    Variant{"expertsParked", at::kBFloat16, 1100, experts_config},
+                    Variant{"statesParked", at::kFloat, 1100, hybrid_config},
                     Variant{"bf16", at::kBFloat16, 100000},
                     Variant{"bf16Parked", at::kBFloat16, 1100},
-                    Variant{"fp32Within", at::kFloat, 100000, false, true},
-                    Variant{"bf16ParkedWithin", at::kBFloat16, 1100, false, true}),
+                    Variant{"fp32Within", at::kFloat, 100000, small_config, true},
+                    Variant{"bf16ParkedWithin", at::kBFloat16, 1100, small_config, true}),
     [](const auto& variant) { return variant.param.name; });
 
 }  // namespace

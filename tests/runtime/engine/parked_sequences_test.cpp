@@ -10,6 +10,7 @@
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fragile_model.h"
 #include "tests/fakes/gated_recurrence.h"
+#include "tests/fakes/layer_specs.h"
 #include "tests/fakes/queued_threads.h"
 #include "tests/fakes/small_models.h"
 
@@ -29,8 +30,12 @@ TokenIds tokens_of(int64_t number, int64_t count) {
 
 /// Some rounds of five conversations of which the pool has room for two.
 class ParkedSequencesOf : public testing::TestWithParam<ModelConfig> {};
-INSTANTIATE_TEST_SUITE_P(, ParkedSequencesOf, testing::Values(small_config(), hybrid_config()),
-                         [](const auto& test) { return test.index == 0 ? "Rows" : "States"; });
+INSTANTIATE_TEST_SUITE_P(, ParkedSequencesOf,
+                         testing::Values(small_config(), hybrid_config(), experts_config()),
+                         [](const auto& test) {
+                           constexpr const char* kNames[] = {"Rows", "States", "Experts"};
+                           return kNames[test.index];
+                         });
 
 TEST_P(ParkedSequencesOf, GiveTheSameBits) {
   const auto model = Transformer::initialize(GetParam(), 1, at::kFloat);

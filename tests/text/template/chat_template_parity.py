@@ -135,6 +135,8 @@ LLAMA = ["<|begin_of_text|>", "<|eot_id|>", "<|start_header_id|>", "<|end_header
 MISTRAL = ["<s>", "</s>", "<unk>"]
 MISTRAL_V3 = [*MISTRAL, "[INST]", "[/INST]", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]"]
 GEMMA = ["<pad>", "<eos>", "<bos>", "<unk>", "<start_of_turn>", "<end_of_turn>", "<start_of_image>"]
+HARMONY = ["<|startoftext|>", "<|endoftext|>", "<|return|>", "<|constrain|>", "<|channel|>", "<|start|>", "<|end|>",
+           "<|message|>", "<|call|>"]
 # name -> template or its file, control tokens, bos, eos
 FAMILIES = {
     "ChatML": (CHAT_ML, QWEN, None, "<|im_end|>"),
@@ -152,6 +154,7 @@ FAMILIES = {
     "Mistral-Small-3.2": (Path("Mistral-Small-3.2-24B-Instruct-2506.jinja"), [*MISTRAL_V3, "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"], "<s>", "</s>"),
     "Gemma-2": (Path("google-gemma-2-2b-it.jinja"), GEMMA, "<bos>", "<eos>"),
     "Gemma-3": (GEMMA_3, GEMMA, "<bos>", "<eos>"),
+    "gpt-oss": (Path("openai-gpt-oss-120b.jinja"), HARMONY, "<|startoftext|>", "<|return|>"),
     "OLMo-2": (OLMO_2, ["<|endoftext|>", "<|pad|>"], "<|endoftext|>", "<|endoftext|>"),
 }
 
@@ -289,11 +292,16 @@ def with_empty_answers(chat):
     return result
 
 
-def renamed_ids(tokenizer, chat):
+# Templates that show the first of several calls in a message, and no other.
+ONE_CALL = {"gpt-oss"}
+
+
+def renamed_ids(name, tokenizer, chat):
     """As the template has it; where it refuses that, in the order that it takes."""
     from jinja2.exceptions import TemplateError
 
-    for arrange in (lambda whole: whole, with_single_calls, with_empty_answers):
+    orders = (lambda whole: whole, with_single_calls, with_empty_answers)
+    for arrange in orders[1:] if name in ONE_CALL else orders:
         try:
             return rendered_ids(tokenizer, arrange(chat))
         except TemplateError:
@@ -311,7 +319,7 @@ def check_tools(name, template, folder, renamed, texts):
     if "tools" not in template:
         return 0
     chats = tool_chats(texts, has_system=True)
-    expected = [renamed_ids(renamed, chat) for chat in chats]
+    expected = [renamed_ids(name, renamed, chat) for chat in chats]
     rows = [{"messages": chat, "tools": TOOLS} for chat in chats]
     ours = [row["token_ids"] for row in predgen_tokenize(folder, rows)]
     spoiled = [row["token_ids"] for row in predgen_tokenize(folder, [{**row, "tools": TOOLS[:1]} for row in rows])]

@@ -38,6 +38,16 @@ struct CallCase {
 
 const std::string kPlain = "It is <b>warm</b>, [1] and {so} on. \n";
 const std::vector<CallCase> kCases{
+    {ToolFormat::kHarmony, kPlain, kPlain},
+    {ToolFormat::kHarmony,
+     R"(I look.<|channel|>commentary to=functions.lamp<|message|>{"on": true})",
+     R"(I look.@lamp({"on":true}))"},
+    {ToolFormat::kHarmony,
+     R"(<|channel|>commentary to=functions.lamp<|message|>{}<|channel|>commentary )"
+     R"(to=functions.weather<|message|>{"city": "Bonn"})",
+     R"(@lamp({})@weather({"city":"Bonn"}))"},
+    {ToolFormat::kHarmony, "<|channel|>commentary to=functions.door<|message|>{}",
+     "!<|channel|>commentary to=functions.door<|message|>{}!"},
     {ToolFormat::kHermes, kPlain, kPlain},
     {ToolFormat::kHermes,
      "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Köln\"}}\n</tool_call>",

@@ -38,6 +38,18 @@ TEST(FrozenLayers, GivesTheModelItsWeightsLayerByLayer) {
   }
 }
 
+/// The first has an MLP, the second many small matrices.
+TEST(FrozenLayers, LayersMayDiffer) {
+  ModelConfig config = tiny_config();
+  config.layers[1].experts = {.count = 5, .chosen = 2, .width = 8};
+  const auto make = [&] { return Transformer::initialize(config, 3, at::kFloat); };
+  const at::Tensor expected = output_of(*make());
+  const auto model = make();
+  SingleProcessCommunicator communicator;
+  model->set_layer_store(std::make_shared<FrozenLayers>(*model, BaseConfig{}, communicator));
+  EXPECT_TRUE(output_of(*model).equal(expected));
+}
+
 TEST(FrozenLayers, ARankKeepsItsShareAlone) {
   const at::Tensor expected = output_of(*tiny_model());
   for (const int world_size : {2, 3}) {

@@ -1,0 +1,88 @@
+#include "core/error.h"
+#include "model/families/families.h"
+
+namespace predgen {
+namespace {
+
+constexpr const char *kSlidingLayer = "sliding_attention", *kFullLayer = "full_attention";
+
+/// "layer_types", or every other layer, from the first on, has the window.
+void read_turns(const ConfigFields& fields, ModelConfig& config) {
+  const size_t num_layers = config.layers.size();
+  const bool has_types = fields.has("layer_types");
+  const Json types = has_types ? fields.at("layer_types") : Json::array();
+  if (has_types && (!types.is_array() || types.size() != num_layers)) {
+    fields.fail("layer_types", "must have one entry for each layer");
+  }
+  for (size_t i = 0; i < num_layers; ++i) {
+    const bool slides = has_types ? types[i] == kSlidingLayer : i % 2 == 0;
+    if (has_types && !slides && types[i] != kFullLayer) {
+      fields.fail("layer_types", fmt::format("must be {} or {}, not {}", kSlidingLayer, kFullLayer,
+                                             types[i].dump()));
+    }
+    if (slides && fields.is_null("sliding_window")) {
+      fields.fail("sliding_window", "is null, but there are sliding layers");
+    }
+    if (slides) config.layers[i].attention.window = fields.size("sliding_window", 128);
+  }
+}
+
+void read_gpt_oss(const ConfigFields& fields, ModelConfig& config) {
+  fields.only("hidden_act", "silu");
+  fields.only("swiglu_alpha", 1.702);
+  fields.only("swiglu_limit", 7.0);
+  config.rms_norm_eps = fields.positive("rms_norm_eps", 1e-5);
+  config.norm_scales_wide = true;
+  const bool bias = fields.flag("attention_bias", true);
+  LayerSpec layer{.attention = {.qkv_bias = bias, .o_bias = bias, .sinks = true},
+                  .mlp_norm = "post_attention_norm"};
+  layer.experts = read_experts(fields,
+                               {.count = "num_local_experts",
+                                .usual_count = 128,
+                                .chosen = "num_experts_per_tok",
+                                .usual_chosen = 4},
+                               config.intermediate_size);
+  layer.experts.routing = Routing::kSoftmaxOfChosen;
+  layer.experts.router_bias = layer.experts.bias = true;
+  layer.experts.activation = Activation::kClampedSwiglu;
+  layer.experts.storage = ExpertStorage::kInterleaved;
+  layer.experts.names.router.hugging_face = "mlp.router";
+  set_layers(layer, config);
+  read_turns(fields, config);
+  RopeConfig& rope = config.ropes.front();
+  if (fields.has("rope_scaling") || fields.has("rope_parameters")) {
+    rope = RopeConfig::read(fields, config.max_positions, rope.theta);
+    return;
+  }
+  rope = {.kind = RopeKind::kYarn,
+          .theta = fields.positive("rope_theta", rope.theta),
+          .factor = 32.0,
+          .original_positions = 4096,
+          .truncate = false,
+          .attention_factor = yarn_attention_factor(32.0)};
+}
+
+void write_gpt_oss(const ModelConfig& config, Json& json) {
+  const LayerSpec& layer = config.layer(0);
+  json["attention_bias"] = layer.attention.qkv_bias;
+  json["num_local_experts"] = layer.experts.count;
+  json["num_experts_per_tok"] = layer.experts.chosen;
+  json["layer_types"] = Json::array();
+  for (const LayerSpec& own : config.layers) {
+    const int64_t window = own.attention.window;
+    if (window > 0) json["sliding_window"] = window;
+    json["layer_types"].push_back(window > 0 ? kSlidingLayer : kFullLayer);
+  }
+}
+
+}  // namespace
+
+/// gpt-oss: sinks in attention, a window in every other layer, YaRN, experts with biases and a
+/// clamped gate, of which the largest are chosen before the softmax.
+const Family Family::kGptOss{"GptOssForCausalLM",
+                             "gpt_oss",
+                             {201088, 2880, 2880, 36, 64, 8, 131072, 150000.0, 64},
+                             read_gpt_oss,
+                             write_gpt_oss};
+
+}  // namespace predgen
