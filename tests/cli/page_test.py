@@ -1,6 +1,7 @@
 """The page of predgen serve, in Debian's Chromium as a person uses it: with the keyboard."""
 
 import array
+import importlib.util
 import math
 import os
 import sys
