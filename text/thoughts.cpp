@@ -30,8 +30,8 @@ size_t begun(std::string_view text, std::string_view mark) {
 }
 
 bool ends_sentence(std::string_view text) {
-  constexpr std::array<std::string_view, 8> kEnds{".", "?", "!", "\n", "…", "。", "！", "？"};
-  return std::ranges::any_of(kEnds, [&](std::string_view end) { return text.ends_with(end); });
+  constexpr std::array<std::string_view, 8> kEndMarks{".", "?", "!", "\n", "…", "。", "！", "？"};
+  return std::ranges::any_of(kEndMarks, [&](std::string_view end) { return text.ends_with(end); });
 }
 
 }  // namespace
