@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/setting.h"
+
 namespace predgen::cli {
 
 /// Adds a subcommand to `app`; its callback runs the command and returns normally or throws:
@@ -25,6 +27,7 @@ void add_plan(CLI::App& app, const std::stop_token& stop);
 void add_report(CLI::App& app, const std::stop_token& stop);
 void add_score(CLI::App& app, const std::stop_token& stop);
 void add_serve(CLI::App& app, const std::stop_token& stop);
+void add_settings(CLI::App& app, const std::stop_token& stop);
 void add_talk(CLI::App& app, const std::stop_token& stop);
 void add_tokenize(CLI::App& app, const std::stop_token& stop);
 void add_train(CLI::App& app, const std::stop_token& stop);
@@ -38,9 +41,10 @@ inline constexpr const char* kModelHelp =
 struct ModelOptions {
   std::string model, adapter, device = "auto", dtype = "auto", quantize = "none";
   bool width_invariant = false;
-  int threads = 0;  // 0: LibTorch's own choice
+  int64_t threads = 0;  // 0: LibTorch's own choice
   void add_to(CLI::App& command);
 };
+Settings settings_of(ModelOptions& options);
 
 /// --chat-template FILE of every command that renders conversations.
 void add_chat_template(CLI::App& command, std::string& file);

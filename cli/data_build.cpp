@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/data_command.h"
+#include "cli/setting_flags.h"
 #include "data/dataset_builder.h"
 #include "model/checkpoint/checkpoint.h"
 #include "train/train_config.h"
@@ -12,7 +13,8 @@ namespace {
 
 struct BuildOptions {
   ConfigOptions config;
-  bool json = false, skip_bad_rows = false;
+  data::BuildConfig flags;  // skip_bad_rows of it
+  bool json = false;
 };
 
 /// From a file of configs/data, or the part `build` of a training's.
@@ -21,14 +23,14 @@ data::BuildConfig read_build_config(const ConfigOptions& options) {
   if (reader.has("build")) {
     return train::TrainConfig::load(options.file, options.overrides).build.value();
   }
-  data::BuildConfig config = data::BuildConfig::read(reader);
+  auto config = read_settings<data::BuildConfig>(reader);
   reader.finish();
   return config;
 }
 
 void run_build(const BuildOptions& options, const std::stop_token& stop) {
   data::BuildConfig config = read_build_config(options.config);
-  config.skip_bad_rows |= options.skip_bad_rows;
+  config.skip_bad_rows |= options.flags.skip_bad_rows;
   const auto tokenizer =
       load_tokenizer(open_checkpoint(config.tokenizer)->read_tokenizer(config.chat_template));
   const data::BuildResult result = data::build_dataset(config, *tokenizer, stop);
@@ -54,8 +56,7 @@ void add_data_build(CLI::App& data, const std::stop_token& stop) {
   CLI::App* command =
       data.add_subcommand("build", "Chats or prompts (Parquet, JSONL) to training examples (HDF5)");
   options->config.add_to(*command);
-  command->add_flag("--skip-bad-rows", options->skip_bad_rows,
-                    "skip and count rows that cannot be read instead of stopping at the first");
+  add_flags(*command, only(settings_of_examples(options->flags), {"skip_bad_rows"}));
   command->add_flag("--json", options->json, "one JSON document on stdout");
   command->footer(
       "Examples:\n  predgen data build --config configs/data/quickstart.yaml seed=1 "

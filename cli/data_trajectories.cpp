@@ -41,7 +41,7 @@ void run_trajectories(const TrajectoryOptions& options, const std::stop_token& s
                     options.nproc, place.world_size);
   }
   ConfigReader reader = ConfigReader::load(options.config.file, options.config.overrides);
-  const data::TrajectoryConfig config = data::TrajectoryConfig::read(reader);
+  const auto config = read_settings<data::TrajectoryConfig>(reader);
   reader.finish();
   if (place.world_size > 1) choose_gpu(place, config.device);
   if (place.rank > 0 && spdlog::get_level() < spdlog::level::warn) configure_log("warn");
@@ -64,7 +64,7 @@ void run_trajectories(const TrajectoryOptions& options, const std::stop_token& s
     model.adapter = config.adapter.string();
     model.device = config.device;
     model.dtype = config.dtype;
-    model.threads = static_cast<int>(config.threads);
+    model.threads = config.threads;
     Engine engine(set_up_model(*checkpoint, model), {.pass_tokens = config.batch_tokens});
     prints |= build.run(engine, {.rank = place.rank, .num_ranks = place.world_size}, stop);
   }

@@ -74,7 +74,7 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
     for (std::filesystem::path* file : {&config.turns.file, &config.turns.shots_file}) {
       *file = path_beside_configs(*file, config_options->file);
     }
-    set_num_threads(static_cast<int>(config.threads));
+    set_num_threads(config.threads);
     const Json report = evaluate::run_evaluation(config, reader, flags->run, stop);
     if (flags->json) {
       std::printf("%s\n", to_text(report).c_str());

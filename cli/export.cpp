@@ -7,6 +7,7 @@
 #include "cli/export_gguf.h"
 #include "cli/interrupt.h"
 #include "cli/model_setup.h"
+#include "cli/setting_flags.h"
 #include "cli/written_logits.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -176,8 +177,7 @@ void add_export(CLI::App& app, const std::stop_token& stop) {
   auto options = std::make_shared<ExportOptions>();
   CLI::App* command = app.add_subcommand("export", "Merge an adapter into a checkpoint and verify");
   ModelOptions& model = options->model;
-  command->add_option("--model", model.model, kModelHelp)->required();
-  command->add_option("--adapter", model.adapter, "PEFT adapter folder; none: only convert");
+  add_flags(*command, only(settings_of(model), {"model", "adapter", "device", "threads"}));
   command->add_option("--output", options->output, "new folder, or a new file that ends in .gguf")
       ->required();
   command
@@ -196,11 +196,6 @@ void add_export(CLI::App& app, const std::stop_token& stop) {
           "--max-logit-difference", options->max_logit_difference,
           "fail above it; 0: 0.001 of the largest logit for fp32, 0.1 for bf16; of a .gguf: "
           "never")
-      ->capture_default_str();
-  command
-      ->add_option("--device", model.device, "where logits are computed: auto, cpu, cuda or cuda:N")
-      ->capture_default_str();
-  command->add_option("--threads", model.threads, "CPU threads; 0: all cores")
       ->capture_default_str();
   command->add_flag("--json", options->json, "one JSON document on stdout");
   command->footer(

@@ -8,6 +8,7 @@
 #include "cli/input_rows.h"
 #include "cli/model_setup.h"
 #include "cli/sampling_flags.h"
+#include "cli/setting_flags.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -137,9 +138,6 @@ Answer generate_row(Engine& engine, const GeneratorConfig& decoder, const Genera
 
 void run_generate(const GenerateOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
-  if (options.max_new_tokens < 1) {
-    throw UserError("--max-new-tokens {}: must be above 0", options.max_new_tokens);
-  }
   const std::vector<InputRow> rows = read_rows(options);
   const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
   const std::unique_ptr<Tokenizer> tokenizer =
@@ -230,13 +228,11 @@ void add_generate(CLI::App& app, const std::stop_token& stop) {
   command->add_option("--input", options->input,
                       "JSON lines with \"prompt\", \"messages\" or \"token_ids\"");
   add_chat_template(*command, options->chat_template);
-  command->add_option("--max-new-tokens", options->max_new_tokens)->capture_default_str();
-  command->add_option("--decoder", options->decoder.name, "ar, or jacobi for CLLM weights")
-      ->capture_default_str();
+  add_flags(*command, {max_new_tokens_setting(options->max_new_tokens),
+                       decoder_setting(options->decoder.name)});
   command->add_option("--block-size", options->block_size,
                       "tokens in the jacobi window; default: as many as pay here, at most 16");
-  command->add_option("--draft-model", options->draft_model, kDraftModelHelp);
-  command->add_option("--past-answers", options->past_answers, kPastAnswersHelp);
+  add_flags(*command, draft_settings(options->draft_model, options->past_answers));
   options->sampling.add_to(*command, "--top-k");
   command->add_flag("--json", options->json, "one JSON document on stdout");
   options->raw_prompt.add_to(*command);

@@ -6,6 +6,7 @@
 
 #include "audio/make_audio_sink.h"
 #include "cli/model_setup.h"
+#include "cli/setting_flags.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
@@ -14,7 +15,6 @@
 #include "data/repetition.h"
 #include "model/stream_priority.h"
 #include "runtime/converse/end_readout.h"
-#include "runtime/converse/preset.h"
 #include "runtime/generate/model_source.h"
 #include "runtime/speech/make_speaker.h"
 #include "voice/make_voice.h"
@@ -67,7 +67,7 @@ LoadedSession::LoadedSession(const ConversationOptions& options,
   // What is mistaken is said before a model is loaded.
   choices.sampling = options.sampling.parse(checkpoint_->read_generation());
   const VoiceOptions voice_options = options.voice.parse();
-  const EngineConfig engine_config{.pass_tokens = options.pass_tokens};
+  const EngineConfig engine_config{.pass_tokens = options.session.pass_tokens};
   const std::shared_ptr<const Transformer> model =
       set_up_model(*checkpoint_, options.model, /*prepares_passes=*/true, on_loading);
   engine_.emplace(model, engine_config);
@@ -87,7 +87,7 @@ LoadedSession::LoadedSession(const ConversationOptions& options,
   }
   choices.has_voice = voice_ != nullptr;
   SessionConfig config = make_session_config(choices, *engine_);
-  if (!options.let_repeat) config.turn.is_stuck = data::repeats_itself;
+  if (!options.session.let_repeat) config.turn.is_stuck = data::repeats_itself;
   std::unique_ptr<Speaker> speaker =
       make_speaker(clock,
                    {.voice = synthesizer_.get(),
@@ -124,73 +124,26 @@ void ConversationOptions::check_audio_out(const std::string& input) const {
 void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out_name) {
   audio_out_name_ = audio_out_name;
   model.add_to(command);
-  command
-      .add_option("--verifier", session.verifier,
-                  "off, or what keeps a draft: greedy (exact), topk, reflection")
-      ->check(CLI::IsMember(verifier_choices()))
-      ->capture_default_str();
-  command.add_option("--top-k", session.top_k, "With --verifier topk")
-      ->check(CLI::Range(int64_t{1}, int64_t{1000}))
-      ->capture_default_str();
-  command
-      .add_option("--judged-sentences", session.judged_sentences,
-                  "With --verifier reflection: how much of a draft the model may keep at once")
-      ->check(CLI::Range(int64_t{1}, int64_t{100}))
-      ->capture_default_str();
-  command.add_option("--decoder", session.decoder, "ar, or jacobi for a consistency model")
-      ->check(CLI::IsMember(generator_names()))
-      ->capture_default_str();
-  command.add_option("--draft-model", draft_model, kDraftModelHelp);
-  command.add_option("--past-answers", past_answers, kPastAnswersHelp);
-  std::vector<std::string> names;
-  std::string help = "What speculation may cost;";
-  for (const Preset& known : presets()) {
-    names.push_back(known.name);
-    help += "\n" + known.name + ": " + known.help;
-  }
-  command.add_option("--preset", session.preset, help)
-      ->check(CLI::IsMember(names))
-      ->capture_default_str();
+  const char* const experiments = "For experiments";
+  const Settings choices = settings_of(session);
+  add_flags(command,
+            only(choices, {"verifier", "top_k", "judged_sentences", "decoder", "pass_tokens"}),
+            experiments);
+  add_flags(command, draft_settings(draft_model, past_answers), experiments);
+  command.get_option("--width-invariant")->group(experiments);
+  add_flags(command, only(choices, {"preset"}));
   sampling.add_to(command, "--sampling-top-k");
-  command.add_option("--max-new-tokens", session.max_new_tokens, "Of one answer")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command.add_flag("--let-repeat", let_repeat,
-                   "Do not end an answer that repeats itself: a token 10 times in a row, or 8 "
-                   "tokens or a sentence three times");
-  command.add_flag("--think", session.thinks,
-                   "Let a model think before it answers, if it has that choice (Qwen3, SmolLM3); "
-                   "thoughts are neither shown nor spoken");
-  command
-      .add_option("--max-context", session.max_context, "Tokens of conversation to keep room for")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command
-      .add_option("--pass-tokens", pass_tokens,
-                  "Tokens of one forward pass; a longer prompt takes several, and new words are "
-                  "seen between them")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  add_flags(command, only(choices, {"max_new_tokens", "let_repeat", "think", "max_context"}));
   voice.add_to(command);
   const char* const alias = audio_out_name == "--output" ? "--audio-out" : "--output";
-  command
-      .add_option(audio_out_name + "," + alias, audio_out,
-                  "play, none, a .wav file, or - for raw 16-bit samples on stdout")
-      ->capture_default_str();
-  command.add_flag("--overwrite", overwrite, "The .wav file may replace one that is there");
+  add_flags(command, {Setting("audio_out", audio_out,
+                              "play, none, a .wav file, or - for raw 16-bit samples on stdout")
+                          .as(audio_out_name + "," + alias),
+                      {"overwrite", overwrite, "The .wav file may replace one that is there"}});
   command.add_option("--audio-rate", audio_rate, "Hz of the sound; the voice's if absent")
       ->check(CLI::Range(4000, 192000));
-  command
-      .add_option("--system-prompt", session.system_prompt,
-                  "A text, @FILE, none, spoken (for short answers without lists), table3 (the "
-                  "paper's), or auto: spoken with a voice, else none")
-      ->capture_default_str();
+  add_flags(command, only(choices, {"system_prompt"}));
   add_chat_template(command, chat_template);
-  for (const char* name :
-       {"--verifier", "--top-k", "--judged-sentences", "--decoder", "--draft-model",
-        "--past-answers", "--pass-tokens", "--width-invariant"}) {
-    command.get_option(name)->group("For experiments");
-  }
 }
 
 }  // namespace predgen::cli

@@ -29,11 +29,10 @@ struct ConversationOptions {
   SessionOptions session;                 // the choices; the rest comes of what is below
   std::string draft_model, past_answers;  // empty: none
   SamplingFlags sampling;
-  int64_t pass_tokens = 512;
   VoiceFlags voice;
   std::string audio_out = "play", chat_template;
   int audio_rate = 0;  // Hz; 0: the voice's
-  bool let_repeat = false, overwrite = false;
+  bool overwrite = false;
 
   /// `audio_out_name`: "--audio-out", say.
   void add_to(CLI::App& command, const std::string& audio_out_name);

@@ -7,9 +7,9 @@
 
 namespace predgen::cli {
 
-void set_num_threads(int num_threads) {
+void set_num_threads(int64_t num_threads) {
   if (num_threads < 0) throw UserError("--threads {}: must be 0 or more", num_threads);
-  if (num_threads > 0) at::set_num_threads(num_threads);
+  if (num_threads > 0) at::set_num_threads(static_cast<int>(num_threads));
 }
 
 std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const ModelOptions& options,

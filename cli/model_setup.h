@@ -13,7 +13,7 @@
 namespace predgen::cli {
 
 /// LibTorch's CPU threads; 0 leaves its own choice. UserError if negative.
-void set_num_threads(int num_threads);
+void set_num_threads(int64_t num_threads);
 
 /// Sets the threads and loads `checkpoint` (opened once by the command from the options' `model`)
 /// as the options say, with their adapter. Commands that only read weights hold a
@@ -22,16 +22,6 @@ void set_num_threads(int num_threads);
 std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const ModelOptions& options,
                                           bool prepares_passes = true,
                                           const LoadOptions::Progress& on_progress = {});
-
-/// Help of --draft-model.
-inline constexpr const char* kDraftModelHelp =
-    "a smaller model with the same tokenizer, given as --model is, which drafts what each pass "
-    "then checks: "
-    "the text stays the same";
-
-inline constexpr const char* kPastAnswersHelp =
-    "answers that the model gave before, to draft from: the folder of a data set, or a file of "
-    "conversations as `data build` reads it; the text stays the same";
 
 /// The draft model for a model with these options: loaded the same way, without an adapter.
 std::unique_ptr<Transformer> set_up_draft_model(const Checkpoint& draft, ModelOptions options);

@@ -1,25 +1,23 @@
 #include "cli/command.h"
+#include "cli/setting_flags.h"
+#include "model/model_settings.h"
 
 namespace predgen::cli {
 
-void ModelOptions::add_to(CLI::App& command) {
-  command.add_option("--model", model, kModelHelp)->required();
-  command.add_option("--adapter", adapter, "PEFT adapter folder");
-  command.add_option("--device", device, "auto, cpu, cuda or cuda:N")->capture_default_str();
-  command.add_option("--dtype", dtype, "auto, fp32 or bf16")->capture_default_str();
-  command
-      .add_option("--quantize", quantize,
-                  "linear layers in 8 or 4 bits: none, int8 or int4; stored: in the bits that the "
-                  "file has, as on a CPU without --dtype")
-      ->capture_default_str();
-  command.add_flag("--width-invariant", width_invariant,
-                   "on a GPU, too, results do not depend on how many tokens share a pass: drafts "
-                   "change no text, whatever the precision");
-  command.add_option("--threads", threads, "CPU threads; 0: all cores")->capture_default_str();
+Settings settings_of(ModelOptions& options) {
+  return {Setting("model", options.model, kModelHelp).needed(),
+          adapter_setting(options.adapter),
+          device_setting(options.device),
+          dtype_setting(options.dtype),
+          quantize_setting(options.quantize),
+          width_invariant_setting(options.width_invariant),
+          threads_setting(options.threads)};
 }
 
+void ModelOptions::add_to(CLI::App& command) { add_flags(command, settings_of(*this)); }
+
 void add_chat_template(CLI::App& command, std::string& file) {
-  command.add_option("--chat-template", file, "Jinja file to use instead of the model's template");
+  add_flags(command, {chat_template_setting(file)});
 }
 
 void ConfigOptions::add_to(CLI::App& command) {

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/model_setup.h"
+#include "cli/setting_flags.h"
 #include "cli/voice_flags.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -57,23 +58,15 @@ Examples:
 struct ServeOptions {
   ModelOptions model;
   std::string chat_template, config;
-  std::vector<std::string> overrides, allowed_hosts, allowed_origins;
-  std::optional<std::string> host, recogniser, language, system_prompt;
-  std::optional<int64_t> port, wyoming_port;
+  std::vector<std::string> overrides;
+  serve::ServeConfig flags;  // what take_given() takes of it
   bool insecure_without_key = false;
   VoiceFlags voice;
 };
 
-serve::ServeConfig read_config(const ServeOptions& options) {
+serve::ServeConfig read_config(const CLI::App& command, ServeOptions& options) {
   serve::ServeConfig config = serve::read_serve_config(options.config, options.overrides);
-  if (options.host) config.host = *options.host;
-  if (options.port) config.port = *options.port;
-  if (options.wyoming_port) config.wyoming.port = *options.wyoming_port;
-  if (options.recogniser) config.realtime.recogniser = *options.recogniser;
-  if (options.language) config.realtime.language = *options.language;
-  if (options.system_prompt) config.realtime.system_prompt = *options.system_prompt;
-  for (const std::string& host : options.allowed_hosts) config.allowed_hosts.push_back(host);
-  for (const std::string& each : options.allowed_origins) config.allowed_origins.push_back(each);
+  take_given(command, flagged(settings_of(options.flags)), flagged(settings_of(config)));
   serve::check_access(config, options.insecure_without_key);
   return config;
 }
@@ -93,7 +86,7 @@ struct Ears {
 };
 
 /// "auto": base if it is there.
-Ears load_ears(const serve::RealtimeConfig& config) {
+Ears load_ears(const HearingOptions& config) {
   const bool is_auto = config.recogniser == "auto";
   const std::string name = is_auto ? "base" : config.recogniser;
   if (name.empty() || name == "none") return {};
@@ -113,19 +106,10 @@ Ears load_ears(const serve::RealtimeConfig& config) {
 SessionConfig session_config(const serve::ServeConfig& config, const std::string& readout_of,
                              bool has_adapter, bool has_voice, Engine& engine, Baton& baton) {
   const Baton::Hold hold(baton);
-  SessionConfig session = make_session_config(
-      {.verifier = config.realtime.verifier,
-       .top_k = config.realtime.top_k,
-       .decoder = config.decoder,
-       .end_readout = find_end_readout(readout_of, engine.model().vocab_size(), has_adapter),
-       .preset = config.realtime.preset,
-       .system_prompt = config.realtime.system_prompt,
-       .has_voice = has_voice,
-       .thinks = config.think,
-       .max_new_tokens = config.max_new_tokens,
-       .max_context = config.max_context,
-       .turn_draft_tokens = config.realtime.turn_draft_tokens},
-      engine);
+  SessionOptions options = static_cast<const SessionOptions&>(config);
+  options.end_readout = find_end_readout(readout_of, engine.model().vocab_size(), has_adapter);
+  options.has_voice = has_voice;
+  SessionConfig session = make_session_config(options, engine);
   if (!config.let_repeat) session.turn.is_stuck = data::repeats_itself;
   make_generator(session.generator, engine);  // a decoder that does not fit the adapter fails here
   return session;
@@ -197,10 +181,10 @@ void run(serve::WyomingServer& server, const std::stop_token& stop) {
   }
 }
 
-void serve(const ServeOptions& options, const std::stop_token& stop) {
+void serve(const CLI::App& command, ServeOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   std::signal(SIGPIPE, SIG_IGN);  // the reader of the log may exit
-  serve::ServeConfig config = read_config(options);
+  serve::ServeConfig config = read_config(command, options);
   const auto grace = std::chrono::seconds(std::llround(std::ceil(config.limits.grace_seconds)));
   allow_time_to_stop(grace + std::chrono::seconds(5));
   serve::TcpServer::check_free(config.host, static_cast<int>(config.port));
@@ -213,7 +197,7 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
   if (config.model_name.empty()) config.model_name = model_name(checkpoint->name());
   spdlog::info("loading {}; the address follows when it answers", config.model_name);
   const std::unique_ptr<const Voice> voice = make_voice(options.voice.parse());
-  const Ears ears = load_ears(config.realtime);
+  const Ears ears = load_ears(config.realtime.hearing);
   const GenerationDefaults defaults = read_generation_defaults(checkpoint->read_generation());
   Baton baton;
   const std::shared_ptr<const LanguageModel> model = set_up_model(*checkpoint, options.model);
@@ -242,7 +226,7 @@ void serve(const ServeOptions& options, const std::stop_token& stop) {
                 .max_new_tokens = config.max_new_tokens,
                 .has_recogniser = !ears.name.empty(),
                 .has_voice_activity = is_ours(ears.name),
-                .waits = config.realtime.waits,
+                .waits = config.realtime.hearing.waits(),
                 .has_tools = tokenizer->tool_format() != ToolFormat::kNone,
                 .language = ears.language,
                 .sampling = defaults,
@@ -283,38 +267,10 @@ void add_serve(CLI::App& app, const std::stop_token& stop) {
   add_chat_template(*command, options->chat_template);
   command->add_option("--config", options->config, "YAML file, such as configs/runtime/serve.yaml");
   command->add_option("overrides", options->overrides, "key.sub=value, stronger than the file");
-  command->add_option("--host", options->host,
-                      "address to listen at; 127.0.0.1: this machine only");
-  command->add_option("--port", options->port, "8080 if absent; 0: a free one")
-      ->check(CLI::Range(int64_t{0}, int64_t{65535}));
-  command
-      ->add_option("--wyoming-port", options->wyoming_port,
-                   "also be a Wyoming service, for Home Assistant; 0: a free port")
-      ->check(CLI::Range(int64_t{0}, int64_t{65535}));
-  command->add_option("--recogniser", options->recogniser,
-                      "What hears: base or tiny (Whisper's), moonshine, base+moonshine (both), the "
-                      "folder of a streaming sherpa-onnx "
-                      "model, the ws:// address of a sherpa-onnx server, or none; base if it is "
-                      "absent and there");
-  command->add_option("--language", options->language,
-                      "The language that is spoken to it, en if absent; tiny has English only");
-  command->add_option("--system-prompt", options->system_prompt,
-                      "For conversations whose client gives no instructions: a text, @FILE, none, "
-                      "spoken (for short answers without lists), or auto: spoken with a voice, "
-                      "else none");
-  command
-      ->add_option("--allowed-host", options->allowed_hosts,
-                   "NAME by which this machine may be asked without keys, beside addresses and "
-                   "names of your own network; may be repeated")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--allowed-origin", options->allowed_origins,
-                   "ORIGIN of web pages that may ask, such as http://localhost:3000; may be "
-                   "repeated")
-      ->allow_extra_args(false);
+  add_flags(*command, flagged(settings_of(options->flags)));
   command->add_flag("--insecure-without-key", options->insecure_without_key,
                     "let other machines ask without an API key");
-  command->callback([options, stop] { serve(*options, stop); });
+  command->callback([command, options, stop] { serve(*command, *options, stop); });
 }
 
 }  // namespace predgen::cli

@@ -12,9 +12,11 @@
 #include "audio/recording_source.h"
 #include "cli/command.h"
 #include "cli/loaded_session.h"
+#include "cli/setting_flags.h"
 #include "cli/talk_view.h"
 #include "core/error.h"
 #include "core/stop.h"
+#include "hear/hearing_options.h"
 #include "hear/make_recogniser.h"
 #include "runtime/converse/conversation.h"
 #include "runtime/converse/sound_reader.h"
@@ -41,22 +43,19 @@ Examples:
 
 struct TalkOptions {
   ConversationOptions conversation;
-  std::string input = "mic", record, recogniser = "base", language = "en";
-  int input_rate = 16000;
-  std::string end_by = "sound+words";
-  double shortest_wait = EndWaits().shortest_ms / 1e3, longest_wait = EndWaits().longest_ms / 1e3;
+  HearingOptions hearing;
+  std::string input = "mic", record, end_by = "sound+words";
+  int64_t input_rate = 16000;
   bool is_eager = false, has_headphones = false, json = false;
 };
 
 EndOfTurn make_end_of_turn(const TalkOptions& options) {
-  if (options.shortest_wait > options.longest_wait) {
-    throw UserError("--shortest-wait {} is longer than --longest-wait {}", options.shortest_wait,
-                    options.longest_wait);
+  const HearingOptions& hearing = options.hearing;
+  if (hearing.shortest_wait > hearing.longest_wait) {
+    throw UserError("--shortest-wait {} is longer than --longest-wait {}", hearing.shortest_wait,
+                    hearing.longest_wait);
   }
-  const auto milliseconds = [](double seconds) { return static_cast<int64_t>(seconds * 1e3); };
-  const EndWaits given{.shortest_ms = milliseconds(options.shortest_wait),
-                       .longest_ms = milliseconds(options.longest_wait)};
-  const EndWaits waits = options.is_eager ? kEagerWaits : given;
+  const EndWaits waits = options.is_eager ? kEagerWaits : hearing.waits();
   return {.is_detected = true,
           .silence_ms = (waits.shortest_ms + waits.longest_ms) / 2,
           .waits = waits,
@@ -72,7 +71,7 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   if (options.conversation.is_stdout_sound() && options.json) {
     throw UserError("--json and --output - both want stdout: use --output FILE.wav");
   }
-  if (options.recogniser.empty()) {
+  if (options.hearing.recogniser.empty()) {
     throw UserError("--recogniser is empty: give base, tiny, a folder or an address");
   }
   options.conversation.check_audio_out(options.input);
@@ -80,16 +79,18 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   const EndOfTurn end = make_end_of_turn(options);
   SystemClock clock(stop);
   // What is missing is said before a model is loaded, and nothing is heard before all are.
-  if (options.input != "-") make_audio_source(options.input, options.input_rate, clock, stop);
+  if (options.input != "-")
+    make_audio_source(options.input, static_cast<int>(options.input_rate), clock, stop);
   std::filesystem::path recording;
   if (!options.record.empty()) recording = next_recording(options.record);
-  const MakeRecogniser make_recogniser = recognisers_named(options.recogniser, options.language);
+  const MakeRecogniser make_recogniser =
+      recognisers_named(options.hearing.recogniser, options.hearing.language);
   PlayedSound played;
   LoadedSession loaded(options.conversation, open_checkpoint(options.conversation.model.model),
                        clock, stop, &played, end.by_words);
   Session& session = loaded.session();
   std::unique_ptr<AudioSource> audio =
-      make_audio_source(options.input, options.input_rate, clock, stop);
+      make_audio_source(options.input, static_cast<int>(options.input_rate), clock, stop);
   auto while_speaking = WhileSpeaking::kInterrupts;
   // Standard input may be a microphone of another program, and standard output its loudspeaker.
   const bool hears_room = (has_microphone || options.input == "-") && !options.has_headphones;
@@ -108,7 +109,7 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
        .sample_rate = audio->sample_rate(),
        .end = end,
        .while_speaking = while_speaking,
-       .rules = {.language = language_heard(options.recogniser, options.language)},
+       .rules = {.language = language_heard(options.hearing.recogniser, options.hearing.language)},
        .tells_pauses =
            options.conversation.session.preempts || session.config().turn.waits_for_pauses,
        .answers = loaded.sink()},
@@ -139,62 +140,35 @@ void add_talk(CLI::App& app, const std::stop_token& stop) {
   options->conversation.voice.tts = best_voice();
   options->conversation.add_to(*command, "--output");
   command->get_option("--model")->required(false)->capture_default_str();
-  command
-      ->add_option(
-          "--input", options->input,
-          "mic, mic:NAME (a part of a device's name), a sound file, or - for a WAV file or "
-          "raw 16-bit mono samples on stdin")
-      ->capture_default_str();
-  command->add_option("--input-rate", options->input_rate, "Hz of raw samples, with --input -")
-      ->check(CLI::Range(8000, 192000))
-      ->capture_default_str();
-  command->add_option(
-      "--record", options->record,
-      "Folder that keeps what is heard, echo taken out: heard-1.wav, heard-2.wav, .. "
-      "(nothing is kept without it)");
-  command
-      ->add_option("--recogniser", options->recogniser,
-                   "base or tiny (Whisper's), moonshine, base+moonshine (both), the folder of a "
-                   "streaming sherpa-onnx model, or the "
-                   "ws:// address of a sherpa-onnx server")
-      ->capture_default_str();
-  command
-      ->add_option("--language", options->language,
-                   "The language that you speak; tiny has English only")
-      ->capture_default_str();
-  command
-      ->add_option("--shortest-wait", options->shortest_wait,
-                   "Seconds of pause that end a turn which sounds over")
-      ->check(CLI::Range(0.05, 10.0))
-      ->capture_default_str();
-  command
-      ->add_option("--longest-wait", options->longest_wait,
-                   "Seconds of pause that end one which does not")
-      ->check(CLI::Range(0.05, 10.0))
-      ->capture_default_str();
-  command
-      ->add_flag("--eager", options->is_eager,
-                 "Answer after half the pause. It cuts you off more often: speak on, the answer "
-                 "stops, and if nothing of it was heard, your words are put together")
-      ->excludes("--shortest-wait")
-      ->excludes("--longest-wait");
-  command
-      ->add_option("--end-by", options->end_by,
-                   "What tells, beside how long a pause is, whether a turn is over: how it was "
-                   "said (sound), what was said (words), sound+words, or nothing else (pause)")
-      ->check(CLI::IsMember({"sound+words", "sound", "words", "pause"}))
-      ->capture_default_str();
-  command
-      ->add_flag("--preemptive", options->conversation.session.preempts,
-                 "No drafts: a whole answer is begun when you pause for 0.2 s, and lost if you go "
-                 "on (for comparison: LiveKit's way)")
-      ->excludes("--verifier")
-      ->excludes("--preset");
-  command->add_flag("--headphones", options->has_headphones,
-                    "The microphone does not hear the answer: there is no echo to take out");
-  command->add_flag("--json", options->json,
-                    "One JSON document on stdout, at the end: what was heard and said, and how "
-                    "long it took");
+  const std::vector<std::string> ends{"sound+words", "sound", "words", "pause"};
+  add_flags(
+      *command,
+      together(
+          {{{"input", options->input,
+             "mic, mic:NAME (a part of a device's name), a sound file, or - for a WAV file or raw "
+             "16-bit mono samples on stdin"},
+            {"input_rate", options->input_rate, between(8000, 192000),
+             "Hz of raw samples, with --input -"},
+            {"record", options->record,
+             "Folder that keeps what is heard, echo taken out: heard-1.wav, heard-2.wav, .. "
+             "(nothing is kept without it)"}},
+           settings_of(options->hearing),
+           {Setting("eager", options->is_eager,
+                    "Answer after half the pause. It cuts you off more often: speak on, the answer "
+                    "stops, and if nothing of it was heard, your words are put together"),
+            {"end_by", options->end_by, ends,
+             "What tells, beside how long a pause is, whether a turn is over: how it was said "
+             "(sound), what was said (words), sound+words, or nothing else (pause)"},
+            {"preemptive", options->conversation.session.preempts,
+             "No drafts: a whole answer is begun when you pause for 0.2 s, and lost if you go on "
+             "(for comparison: LiveKit's way)"},
+            {"headphones", options->has_headphones,
+             "The microphone does not hear the answer: there is no echo to take out"},
+            {"json", options->json,
+             "One JSON document on stdout, at the end: what was heard and said, and how long it "
+             "took"}}}));
+  command->get_option("--eager")->excludes("--shortest-wait")->excludes("--longest-wait");
+  command->get_option("--preemptive")->excludes("--verifier")->excludes("--preset");
   command->callback([options, stop] { talk(*options, stop); });
 }
 

@@ -1,28 +1,55 @@
 #include "cli/voice_flags.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "cli/setting_flags.h"
 #include "core/error.h"
 
 namespace predgen::cli {
 namespace {
 
-/// The options of the chosen voice, from --tts-config and from flags, which come first. `given`:
-/// key and value, empty if the flag is absent.
-template <typename Options>
-Options read(const std::string& config,
-             const std::vector<std::pair<std::string, std::string>>& given,
-             Options (*read_options)(ConfigReader&)) {
-  std::vector<std::string> overrides;
-  for (const auto& [key, value] : given) {
-    if (!value.empty()) overrides.push_back(fmt::format("{}={}", key, value));
+/// A flag, and the setting of voices that it is.
+struct VoiceFlag {
+  const char* name;
+  const char* setting;
+  std::string VoiceFlags::*value;
+};
+constexpr VoiceFlag kVoiceFlags[] = {{"voice", "voice", &VoiceFlags::voice},
+                                     {"tts_model", "model", &VoiceFlags::model},
+                                     {"tts_codec", "codec", &VoiceFlags::codec},
+                                     {"tts_language", "language", &VoiceFlags::language}};
+
+const Setting* find_setting(const Settings& settings, const std::string& name) {
+  const auto found = std::ranges::find(settings, name, &Setting::name);
+  return found == settings.end() ? nullptr : &*found;
+}
+
+std::string needs(const std::string& flag, const std::vector<std::string>& voices) {
+  return fmt::format("{} needs --tts {}", flag, fmt::join(voices, " or --tts "));
+}
+
+/// UserError for flags that the chosen voice has not, or that it needs.
+void check_flags(const VoiceFlags& flags,
+                 const std::vector<std::pair<std::string, Settings>>& voices) {
+  for (const VoiceFlag& flag : kVoiceFlags) {
+    const bool is_given = !(flags.*flag.value).empty();
+    const std::string name = Setting(flag.name, Settings()).flag_names();
+    std::vector<std::string> having;
+    for (const auto& [voice, settings] : voices) {
+      const Setting* setting = find_setting(settings, flag.setting);
+      if (setting == nullptr) continue;
+      having.push_back(voice);
+      if (voice == flags.tts && setting->is_needed && !is_given && flags.config.empty()) {
+        throw UserError("--tts {} needs {}: {}", voice, name, setting->help);
+      }
+    }
+    const bool has_it = std::ranges::count(having, flags.tts) > 0;
+    if (is_given && !has_it) throw UserError("{}", needs(name, having));
   }
-  ConfigReader reader = config.empty() ? ConfigReader::parse("{}", "the --tts options", overrides)
-                                       : ConfigReader::load(config, overrides);
-  const Options options = read_options(reader);
-  reader.finish();
-  return options;
 }
 
 }  // namespace
@@ -38,26 +65,23 @@ std::string best_voice() {
 void VoiceFlags::add_to(CLI::App& command) {
   std::vector<std::string> kinds;
   for (const auto& [name, kind] : voice_kinds()) kinds.push_back(name);
-  command
-      .add_option("--tts", tts,
+  Settings flags{{"tts", tts, kinds,
                   "Voice: hibari (English, any machine), piper (a voice of your own choice, any "
-                  "machine), espeak (any machine and language), zonos (a GPU) or none")
-      ->check(CLI::IsMember(kinds))
-      ->capture_default_str();
-  command.add_option(
-      "--voice", voice,
-      "piper: joe, or the folder of another voice (NAME.onnx, NAME.onnx.json); espeak: a name that "
-      "`espeak-ng "
-      "--voices` lists, else en-us; zonos: a recording of the speaker or a speaker embedding");
-  command.add_option("--tts-model", model,
-                     "zonos: the folder of Zyphra/Zonos-v0.1-transformer; hibari: its folder, else "
-                     "the one that \"predgen models get hibari\" makes");
-  command.add_option("--tts-codec", codec,
-                     "zonos: the folder of descript/dac_44khz, else dac_44khz in the model's");
-  command.add_option("--tts-language", language, "zonos: as espeak-ng names it, else en-us");
-  command.add_option("--tts-config", config,
-                     "YAML with everything else, as configs/runtime/hibari.yaml, piper.yaml, "
-                     "espeak.yaml or zonos.yaml");
+                  "machine), espeak (any machine and language), zonos (a GPU) or none"}};
+  VoiceOptions options;
+  const auto voices = settings_by_voice(options);
+  for (const VoiceFlag& flag : kVoiceFlags) {
+    std::string help;
+    for (const auto& [name, settings] : voices) {
+      const Setting* setting = find_setting(settings, flag.setting);
+      if (setting) help += fmt::format("{}{}: {}", help.empty() ? "" : "\n", name, setting->help);
+    }
+    flags.emplace_back(flag.name, this->*flag.value, help);
+  }
+  flags.emplace_back("tts_config", config,
+                     "YAML with all settings of the voice, as configs/runtime/hibari.yaml, "
+                     "piper.yaml, espeak.yaml or zonos.yaml");
+  add_flags(command, flags);
 }
 
 VoiceOptions VoiceFlags::parse() const {
@@ -65,53 +89,24 @@ VoiceOptions VoiceFlags::parse() const {
   for (const auto& [name, kind] : voice_kinds()) {
     if (name == tts) options.kind = kind;
   }
-  refuse_what_it_lacks(options.kind);
-  switch (options.kind) {
-    case VoiceKind::kNone:
-      break;
-    case VoiceKind::kHibari:
-      options.hibari = read(config, {{"model", model}}, read_hibari_options);
-      break;
-    case VoiceKind::kPiper:
-      if (voice.empty() && config.empty()) {
-        throw UserError(
-            "--tts piper needs --voice: joe, or the folder of NAME.onnx and NAME.onnx.json");
-      }
-      options.piper = read(config, {{"voice", voice}}, read_piper_options);
-      break;
-    case VoiceKind::kEspeak:
-      options.espeak = read(config, {{"voice", voice}}, read_espeak_options);
-      break;
-    case VoiceKind::kZonos:
-      if (model.empty() && config.empty()) {
-        throw UserError(
-            "--tts zonos needs --tts-model, the folder of Zyphra/Zonos-v0.1-transformer");
-      }
-      options.zonos = read(
-          config, {{"model", model}, {"codec", codec}, {"voice", voice}, {"language", language}},
-          read_zonos_options);
-      break;
+  const auto voices = settings_by_voice(options);
+  check_flags(*this, voices);
+  if (tts == "none" && !config.empty()) {
+    throw UserError("{}", needs("--tts-config", {"hibari", "piper", "espeak", "zonos"}));
+  }
+  std::vector<std::string> overrides;  // flags come before the file
+  for (const VoiceFlag& flag : kVoiceFlags) {
+    const std::string& value = this->*flag.value;
+    if (!value.empty()) overrides.push_back(fmt::format("{}={}", flag.setting, value));
+  }
+  for (const auto& [name, settings] : voices) {
+    if (name != tts) continue;
+    ConfigReader reader = config.empty() ? ConfigReader::parse("{}", "the --tts options", overrides)
+                                         : ConfigReader::load(config, overrides);
+    read_settings(reader, settings);
+    reader.finish();
   }
   return options;
-}
-
-void VoiceFlags::refuse_what_it_lacks(VoiceKind kind) const {
-  const bool is_zonos = kind == VoiceKind::kZonos, is_hibari = kind == VoiceKind::kHibari;
-  if (!is_zonos && (!codec.empty() || !language.empty())) {
-    throw UserError("--tts-codec and --tts-language need --tts zonos");
-  }
-  if (!is_zonos && !is_hibari && !model.empty()) {
-    throw UserError("--tts-model needs --tts zonos or --tts hibari");
-  }
-  if (is_hibari && !voice.empty()) {
-    throw UserError("--tts hibari has one voice: leave --voice out, or use --tts piper with it");
-  }
-  if (kind == VoiceKind::kNone && !voice.empty()) {
-    throw UserError("--voice needs --tts piper, --tts espeak or --tts zonos");
-  }
-  if (kind == VoiceKind::kNone && !config.empty()) {
-    throw UserError("--tts-config needs --tts hibari, --tts piper, --tts espeak or --tts zonos");
-  }
 }
 
 }  // namespace predgen::cli

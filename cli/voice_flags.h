@@ -19,8 +19,6 @@ struct VoiceFlags {
   /// UserError for flags that the chosen voice does not support.
   VoiceOptions parse() const;
 
- private:
-  void refuse_what_it_lacks(VoiceKind kind) const;
 };
 
 }  // namespace predgen::cli

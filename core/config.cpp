@@ -118,6 +118,10 @@ template void ConfigReader::optional(const std::string&,
                                      std::vector<std::pair<std::string, int64_t>>&);
 template void ConfigReader::optional(const std::string&,
                                      std::vector<std::pair<std::string, double>>&);
+template void ConfigReader::required(const std::string&,
+                                     std::vector<std::pair<std::string, int64_t>>&);
+template void ConfigReader::required(const std::string&,
+                                     std::vector<std::pair<std::string, double>>&);
 template void ConfigReader::optional<int64_t>(const std::string&, int64_t&, int64_t, int64_t);
 template void ConfigReader::optional<double>(const std::string&, double&, double, double);
 

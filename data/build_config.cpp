@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "data/conversation.h"
+#include "model/model_settings.h"
 
 namespace predgen::data {
 namespace {
@@ -15,18 +16,12 @@ constexpr int64_t kMany = int64_t{1} << 40;
 const std::vector<std::pair<std::string, ExampleLaw>> kLaws{{"truncated", ExampleLaw::kTruncated},
                                                             {"whole", ExampleLaw::kWhole}};
 
-void read_filters(ConfigReader reader, FilterConfig& filters) {
-  reader.optional("languages", filters.languages);
-  reader.optional("drop_redacted", filters.drop_redacted);
-  reader.optional("drop_flagged", filters.drop_flagged);
-  reader.optional("min_turns", filters.min_turns, int64_t{1}, kMany);
-  reader.optional("max_tokens", filters.max_tokens, int64_t{0}, kMany);
-}
-
-void read_held_out(ConfigReader reader, HeldOutConfig& held_out) {
-  reader.optional("files", held_out.files);
-  reader.optional("fraction", held_out.fraction, 0.0, 0.9);
-  reader.optional("min_words", held_out.min_words, int64_t{1}, kMany);
+Settings settings_of(HeldOutConfig& held_out) {
+  return {{"files", held_out.files, "prompts or conversations that must not be trained on"},
+          {"fraction", held_out.fraction, between(0, 0.9),
+           "of conversations, in a dataset of their own"},
+          {"min_words", held_out.min_words, between(1, kMany),
+           "shorter prompts (\"Yes, please.\") are not compared"}};
 }
 
 std::string law_name(ExampleLaw law) {
@@ -38,32 +33,51 @@ std::string law_name(ExampleLaw law) {
 
 }  // namespace
 
-BuildConfig BuildConfig::read(ConfigReader& reader) {
-  BuildConfig config;
-  reader.required("tokenizer", config.tokenizer);
-  reader.optional("chat_template", config.chat_template);
-  reader.required("output", config.output);
-  config.read_examples(reader);
-  return config;
+Settings settings_of(FilterConfig& filters) {
+  return {{"languages", filters.languages, "as rows name theirs; empty: all"},
+          {"drop_redacted", filters.drop_redacted, "without conversations that were redacted"},
+          {"drop_flagged", filters.drop_flagged, "without those that a moderation flagged"},
+          {"min_turns", filters.min_turns, between(1, kMany),
+           "a user's message and its answer are one"},
+          {"max_tokens", filters.max_tokens, between(0, kMany),
+           "of an example; longer ones are dropped; 0: no limit"}};
 }
 
-void BuildConfig::read_examples(ConfigReader& reader) {
-  reader.required("sources", sources);
-  if (sources.empty()) reader.problem("sources", "names no file");
-  reader.optional("seed", seed, int64_t{0}, kMany);
-  reader.choice("law", law, kLaws);
-  reader.optional("examples_per_conversation", examples_per_conversation, int64_t{1},
-                  int64_t{1000});
-  if (law == ExampleLaw::kWhole && examples_per_conversation != 1) {
-    reader.problem("examples_per_conversation", "the law \"whole\" makes one example of each");
-  }
-  reader.optional("system_prompt", system_prompt);
-  reader.optional("skip_bad_rows", skip_bad_rows);
-  reader.optional("max_conversations", max_conversations, int64_t{0}, kMany);
-  reader.optional("threads", threads, int64_t{0}, int64_t{1024});
-  reader.optional("records_per_shard", records_per_shard, int64_t{1}, kMany);
-  read_filters(reader.section("filters"), filters);
-  read_held_out(reader.section("held_out"), held_out);
+Settings settings_of(BuildConfig& config) {
+  return together(
+      {{Setting("tokenizer", config.tokenizer, "a model, whose tokenizer it is").needed(),
+        chat_template_setting(config.chat_template),
+        Setting("output", config.output, "folder of the dataset").needed()},
+       settings_of_examples(config)});
+}
+
+Settings settings_of_examples(BuildConfig& config) {
+  return {Setting("sources", config.sources,
+                  ".jsonl and .parquet files; * and ? in the last part name several")
+              .needed()
+              .must([&config] { return !config.sources.empty(); }, "names no file"),
+          {"seed", config.seed, between(0, kMany), "of draws"},
+          {"law", config.law, kLaws,
+           "how a conversation becomes examples: a random round becomes the last, its prompt cut "
+           "(the paper's), or the whole with every answer a target"},
+          Setting("examples_per_conversation", config.examples_per_conversation, between(1, 1000),
+                  "of the law truncated")
+              .must(
+                  [&config] {
+                    return config.law != ExampleLaw::kWhole ||
+                           config.examples_per_conversation == 1;
+                  },
+                  "the law \"whole\" makes one example of each"),
+          {"system_prompt", config.system_prompt,
+           "row (the row's own), or in its place: none, spoken, table3, a text or @FILE"},
+          {"skip_bad_rows", config.skip_bad_rows,
+           "skip and count rows that cannot be read instead of stopping at the first"},
+          {"max_conversations", config.max_conversations, between(0, kMany),
+           "stop after using this many rows; 0: all"},
+          threads_setting(config.threads),
+          {"records_per_shard", config.records_per_shard, between(1, kMany), "records of one file"},
+          {"filters", settings_of(config.filters)},
+          {"held_out", settings_of(config.held_out)}};
 }
 
 Json BuildConfig::recipe() const {

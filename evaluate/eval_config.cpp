@@ -4,8 +4,11 @@
 
 #include <algorithm>
 
+#include "core/config_value.h"
 #include "core/error.h"
 #include "evaluate/run_price.h"
+#include "model/model_settings.h"
+#include "runtime/generate/make_generator.h"
 
 namespace predgen::evaluate {
 namespace {
@@ -14,16 +17,14 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::count(names, name) > 0;
 }
 
-void refuse_twice(ConfigReader& reader, const std::string& key,
-                  const std::vector<std::string>& names) {
+std::string named_twice(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    if (std::ranges::count(names, name) == 1) continue;
-    reader.problem(key, fmt::format("'{}' is named twice", name));
-    return;
+    if (std::ranges::count(names, name) > 1) return fmt::format("'{}' is named twice", name);
   }
+  return "";
 }
 
-/// Sets EvalConfig::prices: `cost` is the short form of a single one.
+/// `cost` is the short form of a single price.
 void read_prices(ConfigReader& clock, EvalConfig& config) {
   const std::vector<std::string> measured{"wall_clock"}, table{"given"};
   if (clock.has("cost") || !clock.has("prices")) {
@@ -40,21 +41,70 @@ void read_prices(ConfigReader& clock, EvalConfig& config) {
     clock.problem("prices", fmt::format("there is no price '{}'; use {}", name,
                                         fmt::join(price_names(), ", ")));
   }
-  refuse_twice(clock, "prices", config.prices);
   if (config.clock == EvalClock::kReal && config.prices != measured) {
     clock.problem(clock.has("prices") ? "prices" : "cost", "a cost table needs the virtual clock");
   }
-  clock.optional("seconds_per_pass", config.seconds_per_pass, 0.0, 1e3);
-  clock.optional("seconds_per_token", config.seconds_per_token, 0.0, 1e3);
-  if (clock.has("seconds_per_draft_pass")) {
-    clock.optional("seconds_per_draft_pass", config.seconds_per_draft_pass, 1e-9, 1e3);
-    if (!has(config.prices, "given")) {
-      clock.problem("seconds_per_draft_pass", "is of the price 'given', which is not asked for");
-    }
-  }
-  clock.optional("priced_parameters", config.priced_parameters, 0.0, 1e13);
-  clock.optional("seconds_to_first_audio", config.seconds_to_first_audio, 0.0, 1e3);
-  clock.optional("seconds_per_character", config.seconds_per_character, 0.0, 1e3);
+}
+
+Settings clock_settings(EvalConfig& config) {
+  const std::vector<std::pair<std::string, EvalClock>> clocks{{"real", EvalClock::kReal},
+                                                              {"virtual", EvalClock::kVirtual}};
+  const Setting::Special prices{[&config](ConfigReader& clock) { read_prices(clock, config); },
+                                value_yaml(config.prices)};
+  const Setting::Special per_draft_pass{
+      [&config](ConfigReader& clock) {
+        if (!clock.has("seconds_per_draft_pass")) return;
+        clock.optional("seconds_per_draft_pass", config.seconds_per_draft_pass, 1e-9, 1e3);
+        if (has(config.prices, "given")) return;
+        clock.problem("seconds_per_draft_pass", "is of the price 'given', which is not asked for");
+      },
+      "null"};
+  return {{"kind", config.clock, clocks, "whether turns take the time that they take here"},
+          Setting("prices", prices,
+                  "what passes cost, each in a run of its own: wall_clock, given, this_machine, or "
+                  "a card; cost: measured or table is short for wall_clock or given alone")
+              .checked([&config] { return named_twice(config.prices); }),
+          {"seconds_per_pass", config.seconds_per_pass, between(0, 1e3),
+           "price given: one forward pass"},
+          {"seconds_per_token", config.seconds_per_token, between(0, 1e3),
+           "and more for each token of it"},
+          {"seconds_per_draft_pass", per_draft_pass,
+           "and one of the draft model; absent: by the bytes that it reads"},
+          {"priced_parameters", config.priced_parameters, between(0, 1e13),
+           "cards: of a bf16 model this large; 0: the one that runs"},
+          {"seconds_to_first_audio", config.seconds_to_first_audio, between(0, 1e3),
+           "not by the wall clock: from a sentence to its first samples"},
+          {"seconds_per_character", config.seconds_per_character, between(0, 1e3),
+           "and from there to its end"}};
+}
+
+Settings speech_settings(EvalConfig& config) {
+  return {{"voice", config.voice.kind, voice_kinds(),
+           "which voice speaks; its own settings are in a section of its name"},
+          Setting("same_device", config.same_device, "voice and model take turns on one device")
+              .must([&config] { return !config.same_device || config.clock != EvalClock::kReal; },
+                    "needs the virtual clock; in real time the devices decide")
+              .must(
+                  [&config] {
+                    return !config.same_device || config.voice.kind != VoiceKind::kNone ||
+                           !has(config.prices, "wall_clock");
+                  },
+                  "by the wall clock there is no speech without a voice")};
+}
+
+Settings generation_settings(EvalConfig& config) {
+  return together(
+      {settings_of(config.turn),
+       only(settings_of(config.session), {"judged_sentences"}),
+       {{"candidates", config.candidates, between(0, 1000),
+         "of methods that verify several answers; 0: the preset's"},
+        {"tree_tokens", config.tree_tokens, between(0, 100'000), "of their tree; 0: the preset's"},
+        {"branches", config.branches, between(0, 1000),
+         "other answers of methods that prepare some; 0: the preset's"},
+        {"draft_width", config.draft_width, between(1, 1024),
+         "tokens of n-grams or a draft model that a pass checks"}},
+       only(settings_of(config.session), {"pass_tokens"}),
+       {{"jacobi_block_size", config.jacobi_block_size, between(2, 1024), "of Jacobi decoding"}}});
 }
 
 void read_models(ConfigReader& reader, EvalConfig& config) {
@@ -65,60 +115,21 @@ void read_models(ConfigReader& reader, EvalConfig& config) {
   } else {
     reader.required("model", config.models.emplace_back());
   }
-  reader.optional("adapter", config.adapter);
-  reader.optional("draft_model", config.draft_model);
-  reader.optional("past_answers", config.past_answers);
   if (config.models.size() < 2) return;
   for (const char* key : {"adapter", "draft_model", "past_answers"}) {
     if (reader.has(key)) reader.problem(key, "goes with one model, but there are several");
   }
 }
 
-void read_speech(ConfigReader speech, EvalConfig& config) {
-  speech.choice<VoiceKind>("voice", config.voice.kind, voice_kinds());
-  if (speech.has("espeak")) {
-    ConfigReader espeak = speech.section("espeak");
-    config.voice.espeak = read_espeak_options(espeak);
+/// Settings of voices that are chosen, or named.
+void read_voices(ConfigReader speech, EvalConfig& config) {
+  for (const auto& [name, kind] : voice_kinds()) {
+    for (const auto& [voice, settings] : settings_by_voice(config.voice)) {
+      if (voice != name || (config.voice.kind != kind && !speech.has(name))) continue;
+      ConfigReader section = speech.section(name);
+      read_settings(section, settings);
+    }
   }
-  if (speech.has("hibari")) {
-    ConfigReader hibari = speech.section("hibari");
-    config.voice.hibari = read_hibari_options(hibari);
-  }
-  if (config.voice.kind == VoiceKind::kPiper || speech.has("piper")) {
-    ConfigReader piper = speech.section("piper");
-    config.voice.piper = read_piper_options(piper);
-  }
-  if (config.voice.kind == VoiceKind::kZonos || speech.has("zonos")) {
-    ConfigReader zonos = speech.section("zonos");
-    config.voice.zonos = read_zonos_options(zonos);
-  }
-  speech.optional("same_device", config.same_device);
-  if (config.same_device && config.clock == EvalClock::kReal) {
-    speech.problem("same_device", "needs the virtual clock; in real time the devices decide");
-  }
-  if (config.same_device && config.voice.kind == VoiceKind::kNone &&
-      has(config.prices, "wall_clock")) {
-    speech.problem("same_device", "by the wall clock there is no speech without a voice");
-  }
-}
-
-void read_generation(ConfigReader generation, EvalConfig& config) {
-  generation.choice<SplitMode>("split", config.turn.split_mode,
-                               {{"natural", SplitMode::kNatural}, {"paper", SplitMode::kPaper}});
-  generation.optional("max_draft_tokens", config.turn.max_draft_tokens, int64_t{1},
-                      int64_t{100'000});
-  generation.optional("first_round_tokens", config.turn.first_round_tokens, int64_t{0},
-                      int64_t{100'000});
-  generation.optional("later_round_tokens", config.turn.later_round_tokens, int64_t{0},
-                      int64_t{100'000});
-  generation.optional("max_new_tokens", config.turn.max_new_tokens, int64_t{1}, int64_t{100'000});
-  generation.optional("judged_sentences", config.judged_sentences, int64_t{1}, int64_t{100});
-  generation.optional("candidates", config.candidates, int64_t{0}, int64_t{1000});
-  generation.optional("tree_tokens", config.tree_tokens, int64_t{0}, int64_t{100'000});
-  generation.optional("branches", config.branches, int64_t{0}, int64_t{1000});
-  generation.optional("draft_width", config.draft_width, int64_t{1}, int64_t{1024});
-  generation.optional("pass_tokens", config.pass_tokens, int64_t{1}, int64_t{1'000'000});
-  generation.optional("jacobi_block_size", config.jacobi_block_size, int64_t{2}, int64_t{1024});
 }
 
 /// Their names are known, and what they need is there.
@@ -141,10 +152,46 @@ void check_methods(ConfigReader& reader, const EvalConfig& config) {
       reader.problem("methods", error.what());
     }
   }
-  refuse_twice(reader, "methods", config.methods);
 }
 
 }  // namespace
+
+Settings settings_of(EvalConfig& config) {
+  const Setting::Special models{[&config](ConfigReader& reader) { read_models(reader, config); },
+                                "null"};
+  const Settings input{{"characters_per_minute", config.characters_per_minute, between(1, 1e6),
+                        "of turns that are typed"},
+                       {"end_of_turn_wait", config.end_of_turn_wait, between(0, 10),
+                        "seconds from the last word until the turn is known to be over"}};
+  return together(
+      {{{"model", models,
+         "a folder, a GGUF file or a name of `predgen models`; or models, a list, one after "
+         "another"},
+        adapter_setting(config.adapter)},
+       draft_settings(config.draft_model, config.past_answers),
+       {chat_template_setting(config.chat_template),
+        Setting("output", config.output, "folder; only the files that eval writes are replaced")
+            .needed(),
+        Setting("methods", config.methods, "see docs/evaluation.md").checked([&config] {
+          return named_twice(config.methods);
+        }),
+        {"system_prompt", config.system_prompt, "none, table3 (the paper's) or a text"},
+        {"turns", settings_of(config.turns)},
+        {"training_data", config.training_data, "files; turns found in them are shown apart"},
+        {"input", input},
+        {"clock", clock_settings(config)},
+        {"speech", speech_settings(config)},
+        {"generation", generation_settings(config)},
+        device_setting(config.device),
+        dtype_setting(config.dtype),
+        quantize_setting(config.quantize),
+        width_invariant_setting(config.width_invariant),
+        threads_setting(config.threads),
+        Setting("workers", config.workers, between(1, 1024),
+                "turns at a time, each with that many threads and its own weights")
+            .must([&config] { return config.workers == 1 || !has(config.prices, "wall_clock"); },
+                  "several would slow each other by the wall clock: use other prices")}});
+}
 
 EvalConfig read_eval_config(ConfigReader& reader) {
   if (reader.has("judge")) {
@@ -153,39 +200,10 @@ EvalConfig read_eval_config(ConfigReader& reader) {
         "predgen-judge (scripts/judge.py of the sources; docs/quality.md)");
   }
   EvalConfig config;
-  read_models(reader, config);
-  reader.optional("chat_template", config.chat_template);
-  reader.required("output", config.output);
-  reader.optional("methods", config.methods);
-  reader.optional("system_prompt", config.system_prompt);
-
-  config.turns = read_turn_set_config(reader.section("turns"));
-
-  reader.optional("training_data", config.training_data);
-
-  ConfigReader input = reader.section("input");
-  input.optional("characters_per_minute", config.characters_per_minute, 1.0, 1e6);
-  input.optional("end_of_turn_wait", config.end_of_turn_wait, 0.0, 10.0);
-
-  ConfigReader clock = reader.section("clock");
-  clock.choice<EvalClock>("kind", config.clock,
-                          {{"real", EvalClock::kReal}, {"virtual", EvalClock::kVirtual}});
-  read_prices(clock, config);
-
-  read_speech(reader.section("speech"), config);
-  read_generation(reader.section("generation"), config);
-
-  reader.optional("device", config.device);
-  reader.optional("dtype", config.dtype);
-  reader.optional("quantize", config.quantize);
-  reader.optional("width_invariant", config.width_invariant);
-  reader.optional("threads", config.threads, int64_t{0}, int64_t{4096});
-
-  reader.optional("workers", config.workers, int64_t{1}, int64_t{1024});
-  if (config.workers > 1 && has(config.prices, "wall_clock")) {
-    reader.problem("workers", "several would slow each other by the wall clock: use other prices");
-  }
-
+  read_settings(reader, settings_of(config));
+  ConfigReader turns = reader.section("turns");
+  read_settings(turns, settings_of_kind(config.turns));
+  read_voices(reader.section("speech"), config);
   check_methods(reader, config);
   return config;
 }

@@ -9,7 +9,9 @@
 namespace predgen::evaluate {
 namespace {
 
-EngineConfig engine_config(const EvalConfig& config) { return {.pass_tokens = config.pass_tokens}; }
+EngineConfig engine_config(const EvalConfig& config) {
+  return {.pass_tokens = config.session.pass_tokens};
+}
 
 /// UserError unless the methods use the adapter as it was trained.
 void check_adapter(const EvalConfig& config, bool has_masks) {

@@ -77,7 +77,7 @@ SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
   session.turn.sound_ahead = method.sound_ahead;
   session.turn.trace_bytes = kTraceBytes;
   session.generator.name = method.decoder;
-  session.verifier.judged_sentences = config.judged_sentences;
+  session.verifier.judged_sentences = config.session.judged_sentences;
   session.max_context = cache_capacity(config, models, turn, session.system_prompt);
   method.preset.apply_to(session);
   if (method.past_answers) session.generator.sources.push_back("past_answers");

@@ -7,27 +7,6 @@
 namespace predgen::evaluate {
 namespace {
 
-void read_conversation_keys(ConfigReader& turns, TurnSetConfig& config) {
-  turns.optional("first_round_only", config.first_round_only);
-  ConfigReader filters = turns.section("filters");
-  filters.optional("languages", config.filters.languages);
-  filters.optional("drop_redacted", config.filters.drop_redacted);
-  filters.optional("drop_flagged", config.filters.drop_flagged);
-  ConfigReader held_out = turns.section("held_out");
-  held_out.optional("fraction", config.held_out_fraction, 0.0, 0.9);
-  held_out.optional("seed", config.held_out_seed);
-}
-
-void read_exam_keys(ConfigReader& turns, TurnSetConfig& config) {
-  turns.choice<Streams>("streams", config.streams,
-                        {{"question", Streams::kQuestion}, {"prompt", Streams::kPrompt}});
-  turns.optional("shots", config.shots, int64_t{0}, int64_t{100});
-  turns.optional("shots_file", config.shots_file);
-  if ((config.shots > 0) == config.shots_file.empty()) {
-    turns.problem("shots", "give a number and \"shots_file\", or neither");
-  }
-}
-
 /// By the names that configurations use.
 std::vector<std::pair<std::string, TurnSetKind>> turn_set_kinds() {
   return {
@@ -40,21 +19,47 @@ std::vector<std::pair<std::string, TurnSetKind>> turn_set_kinds() {
   };
 }
 
+Settings conversation_settings(TurnSetConfig& config) {
+  const Settings held_out{
+      {"fraction", config.held_out_fraction, between(0, 0.9),
+       "above 0: only turns that `predgen data build` keeps out with this fraction and seed"},
+      {"seed", config.held_out_seed, "of that"}};
+  return {
+      {"first_round_only", config.first_round_only, "the first turn of each conversation alone"},
+      {"filters",
+       only(data::settings_of(config.filters), {"languages", "drop_redacted", "drop_flagged"})},
+      {"held_out", held_out}};
+}
+
+Settings exam_settings(TurnSetConfig& config) {
+  const std::vector<std::pair<std::string, Streams>> streams{{"question", Streams::kQuestion},
+                                                             {"prompt", Streams::kPrompt}};
+  return {{"streams", config.streams, streams,
+           "what the user is assumed to say: the question, or the public graders' whole prompt"},
+          Setting("shots", config.shots, between(0, 100),
+                  "worked examples: the first of shots_file (mmlu_pro: of the same category)")
+              .must([&config] { return (config.shots > 0) != config.shots_file.empty(); },
+                    "give a number and \"shots_file\", or neither"),
+          {"shots_file", config.shots_file, "where they are"}};
+}
+
 }  // namespace
 
-TurnSetConfig read_turn_set_config(ConfigReader turns) {
-  TurnSetConfig config;
-  turns.choice("kind", config.kind, turn_set_kinds());
-  turns.required("file", config.file);
-  turns.optional("count", config.count, int64_t{0}, int64_t{1'000'000});
-  turns.optional("min_characters", config.min_characters, int64_t{1}, int64_t{1'000'000});
-  turns.optional("seed", config.seed);
-  // A key of another kind counts as unknown.
-  if (config.kind == TurnSetKind::kConversations) read_conversation_keys(turns, config);
-  if (config.kind == TurnSetKind::kGsm8k || config.kind == TurnSetKind::kMmluPro) {
-    read_exam_keys(turns, config);
-  }
-  return config;
+Settings settings_of(TurnSetConfig& config) {
+  return {{"kind", config.kind, turn_set_kinds(), "what the file holds"},
+          Setting("file", config.file, "of conversations * and ? in the last part name several")
+              .needed(),
+          {"count", config.count, between(0, 1'000'000),
+           "0: every turn, in file order; else drawn with the seed"},
+          {"min_characters", config.min_characters, between(1, 1'000'000),
+           "shorter prompts, and what continues them, are left out"},
+          {"seed", config.seed, "of the draw"}};
+}
+
+Settings settings_of_kind(TurnSetConfig& config) {
+  if (config.kind == TurnSetKind::kConversations) return conversation_settings(config);
+  const bool is_exam = config.kind == TurnSetKind::kGsm8k || config.kind == TurnSetKind::kMmluPro;
+  return is_exam ? exam_settings(config) : Settings();
 }
 
 }  // namespace predgen::evaluate

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/config.h"
+#include "core/setting.h"
 #include "data/build_config.h"
 
 namespace predgen::evaluate {
@@ -26,24 +26,24 @@ enum class Streams {
 
 struct TurnSetConfig {
   TurnSetKind kind = TurnSetKind::kPrompts;
-  std::filesystem::path file;  // conversations: * and ? in the last part name several
-  int64_t count = 0;           // 0: every turn, in file order; else drawn with the seed
-  int64_t min_characters = 1;  // shorter prompts, and what continues them, are left out
-  int64_t seed = 0;
+  std::filesystem::path file{};
+  int64_t count = 0, min_characters = 1, seed = 0;
 
   // Of conversations.
   bool first_round_only = false;
-  data::FilterConfig filters;    // languages, redacted and flagged ones
+  data::FilterConfig filters{};  // languages, redacted and flagged ones
   double held_out_fraction = 0;  // above 0: only those that `predgen data build` keeps out
   int64_t held_out_seed = 0;     // of its training data with this fraction and seed
 
   // Of sets with right answers.
   Streams streams = Streams::kQuestion;
-  int64_t shots = 0;  // worked examples: the first of shots_file (mmlu_pro: of the same category)
-  std::filesystem::path shots_file;
+  int64_t shots = 0;
+  std::filesystem::path shots_file{};
 };
 
-/// The section `turns`.
-TurnSetConfig read_turn_set_config(ConfigReader turns);
+/// The section `turns`: what all kinds of sets have.
+Settings settings_of(TurnSetConfig& config);
+/// And what only this kind has; keys of others count as unknown.
+Settings settings_of_kind(TurnSetConfig& config);
 
 }  // namespace predgen::evaluate

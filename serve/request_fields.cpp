@@ -59,6 +59,17 @@ void RequestFields::fail_unsupported(const std::string& name, const std::string&
   throw ApiError({.param = name, .code = "unsupported_value"}, fmt::format("'{}' {}", name, why));
 }
 
+void RequestFields::numbers(const Settings& settings) {
+  for (const Setting& setting : settings) {
+    if (const auto* whole = std::get_if<Setting::Number<int64_t>>(&setting.place)) {
+      *whole->maybe = integer(setting.name, whole->bounds.lowest, whole->bounds.highest);
+    } else {
+      const auto& real = std::get<Setting::Number<double>>(setting.place);
+      *real.maybe = number(setting.name, real.bounds.lowest, real.bounds.highest);
+    }
+  }
+}
+
 RequestFields RequestFields::object(const std::string& name) {
   return RequestFields(any(name), full_name(name));
 }

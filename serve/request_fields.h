@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/setting.h"
 
 namespace predgen::serve {
 
@@ -39,6 +40,9 @@ class RequestFields {
   bool is_null(const std::string& name);
   /// Of any type; null if it is missing.
   const Json& any(const std::string& name, bool required = false);
+
+  /// Numbers that may be absent, by their names and within their bounds.
+  void numbers(const Settings& settings);
 
   /// The object in a field, without fields if it is missing.
   RequestFields object(const std::string& name);

@@ -1,90 +1,71 @@
 #include "serve/serve_config.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "core/config.h"
 #include "core/error.h"
-#include "hear/make_recogniser.h"
-#include "hear/web_socket_url.h"
-#include "runtime/converse/preset.h"
-#include "runtime/converse/session_options.h"
-#include "runtime/generate/make_generator.h"
 
 namespace predgen::serve {
 namespace {
-
-constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 
 bool is_sha256(const std::string& hash) {
   return hash.size() == 64 && hash.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-void read_limits(ConfigReader limits, HttpLimits& into) {
-  limits.optional<int64_t>("connections", into.connections, 1, 4096);
-  limits.optional<int64_t>("connections_per_address", into.connections_per_address, 0, 4096);
-  limits.optional<int64_t>("header_bytes", into.header_bytes, 256, 1 << 20);
-  limits.optional<int64_t>("body_bytes", into.body_bytes, 256, 1 << 30);
-  limits.optional<int64_t>("upload_bytes", into.upload_bytes, 256, 1 << 30);
-  limits.optional<double>("header_seconds", into.header_seconds, 0.01, 86400);
-  limits.optional<double>("idle_seconds", into.idle_seconds, 0.01, 86400);
-  limits.optional<double>("body_seconds", into.body_seconds, 0.01, 86400);
-  limits.optional<double>("send_seconds", into.send_seconds, 0.01, 86400);
-  limits.optional<double>("grace_seconds", into.grace_seconds, 0, 86400);
-  limits.optional<int64_t>("message_bytes", into.message_bytes, 256, 1 << 30);
-  limits.optional<int64_t>("queue_bytes", into.queue_bytes, 1024, 1 << 30);
-  limits.optional<double>("silence_seconds", into.silence_seconds, 0.01, 86400);
-  limits.optional<double>("session_seconds", into.session_seconds, 0.01, 86400);
+Settings settings_of(HttpLimits& limits) {
+  constexpr double kDay = 86400;
+  return {{"connections", limits.connections, between(1, 4096), "at a time"},
+          {"connections_per_address", limits.connections_per_address, between(0, 4096),
+           "even if it is a proxy's or this machine's; 0: three quarters of all"},
+          {"header_bytes", limits.header_bytes, between(256, 1 << 20), "of a request"},
+          {"body_bytes", limits.body_bytes, between(256, 1 << 30), "of a request"},
+          {"upload_bytes", limits.upload_bytes, between(256, 1 << 30),
+           "of a request with a sound file; 4 such files are taken at a time"},
+          {"header_seconds", limits.header_seconds, between(0.01, kDay),
+           "for the header of a connection's first request"},
+          {"idle_seconds", limits.idle_seconds, between(0.01, kDay), "for that of a later one"},
+          {"body_seconds", limits.body_seconds, between(0.01, kDay), "for the rest of the request"},
+          {"send_seconds", limits.send_seconds, between(0.01, kDay),
+           "for a client to take what is sent to it"},
+          {"grace_seconds", limits.grace_seconds, between(0, kDay),
+           "for answers still under way at a stop"},
+          {"message_bytes", limits.message_bytes, between(256, 1 << 30),
+           "of a WebSocket client: 30 s of sound"},
+          {"queue_bytes", limits.queue_bytes, between(1024, 1 << 30),
+           "that wait for such a client; one that lets more pile up is cut off"},
+          {"silence_seconds", limits.silence_seconds, between(0.01, kDay),
+           "of such a client, which is then told and disconnected"},
+          {"session_seconds", limits.session_seconds, between(0.01, kDay), "of such a connection"}};
 }
 
-std::vector<std::pair<std::string, std::string>> as_choices(const std::vector<std::string>& names) {
-  std::vector<std::pair<std::string, std::string>> choices;
-  for (const std::string& name : names) choices.emplace_back(name, name);
-  return choices;
+Settings settings_of(WyomingConfig& wyoming) {
+  return {
+      {"host", wyoming.host, "it has no keys: other addresses need insecure_without_key"},
+      Setting("port", wyoming.port, between(-1, 65535),
+              "also be a Wyoming service, for Home Assistant; -1: there is none; 0: a free port")
+          .as("--wyoming-port"),
+      {"connections", wyoming.connections, between(1, 1024),
+       "at a time; three quarters at most for one address"},
+      {"max_conversations", wyoming.max_conversations, between(1, 1024),
+       "with those that wait for their next turn; three quarters at most busy for one address"},
+      {"insecure_without_key", wyoming.insecure_without_key, "any other machine may ask"}};
 }
 
-void read_waits(ConfigReader& realtime, EndWaits& into) {
-  double shortest = static_cast<double>(into.shortest_ms) / 1e3;
-  double longest = static_cast<double>(into.longest_ms) / 1e3;
-  realtime.optional<double>("shortest_wait", shortest, 0.05, 10);
-  realtime.optional<double>("longest_wait", longest, 0.05, 10);
-  if (shortest > longest) {
-    realtime.problem("shortest_wait",
-                     fmt::format("{} is longer than longest_wait, {}", shortest, longest));
+Settings realtime_settings(ServeConfig& config, const Settings& session) {
+  RealtimeConfig& realtime = config.realtime;
+  const Settings hearing = settings_of(realtime.hearing);
+  Settings settings{{"max_sessions", realtime.max_sessions, between(1, 1024),
+                     "at a time, three quarters at most for one client; more are refused"}};
+  for (const Setting& setting :
+       together({only(session, {"verifier", "top_k", "preset", "system_prompt"}), hearing})) {
+    const bool has_flag = setting.name == "system_prompt" || setting.name == "recogniser" ||
+                          setting.name == "language";
+    settings.push_back(has_flag ? setting.as(setting.flag_names()) : setting);
   }
-  into = {.shortest_ms = std::llround(shortest * 1e3), .longest_ms = std::llround(longest * 1e3)};
-}
-
-void read_realtime(ConfigReader realtime, RealtimeConfig& into) {
-  realtime.optional<int64_t>("max_sessions", into.max_sessions, 1, 1024);
-  realtime.choice("verifier", into.verifier, as_choices(verifier_choices()));
-  realtime.optional<int64_t>("top_k", into.top_k, 1, 1000);
-  std::vector<std::string> names;
-  for (const Preset& preset : presets()) names.push_back(preset.name);
-  realtime.choice("preset", into.preset, as_choices(names));
-  realtime.optional("system_prompt", into.system_prompt);
-  realtime.optional("recogniser", into.recogniser);
-  realtime.optional("language", into.language);
-  read_waits(realtime, into.waits);
-  realtime.optional("drafts_yield", into.drafts_yield);
-  realtime.optional<int64_t>("turn_draft_tokens", into.turn_draft_tokens, 0, kAny);
-  if (!is_recogniser_url(into.recogniser)) return;
-  try {
-    parse_web_socket_url(into.recogniser);
-  } catch (const UserError& error) {
-    realtime.problem("recogniser", error.what());
-  }
-}
-
-void read_wyoming(ConfigReader wyoming, WyomingConfig& into) {
-  wyoming.optional("host", into.host);
-  wyoming.optional<int64_t>("port", into.port, -1, 65535);
-  wyoming.optional<int64_t>("connections", into.connections, 1, 1024);
-  wyoming.optional<int64_t>("max_conversations", into.max_conversations, 1, 1024);
-  wyoming.optional("insecure_without_key", into.insecure_without_key);
+  settings.emplace_back("drafts_yield", realtime.drafts_yield,
+                        "to answers of others; false: whatever is drafted runs in the next pass");
+  settings.push_back(only(session, {"turn_draft_tokens"}).front());
+  return settings;
 }
 
 bool is_local(const std::string& host) {
@@ -100,8 +81,8 @@ void check_origin(const std::string& origin, bool has_keys) {
   if (origin == "*" || origin == "null") {
     if (has_keys) return;
     throw UserError(
-        "--allowed-origin {}: any web page could ask without a key: give its origin, "
-        "such as http://localhost:3000, or api_keys_sha256",
+        "--allowed-origin {}: any web page could ask without a key: give its origin, such as "
+        "http://localhost:3000, or api_keys_sha256",
         origin);
   }
   const size_t host = origin.find("://");
@@ -117,33 +98,47 @@ void check_origin(const std::string& origin, bool has_keys) {
 
 }  // namespace
 
+Settings settings_of(ServeConfig& config) {
+  const Settings session = settings_of(static_cast<SessionOptions&>(config));
+  return together(
+      {{Setting("host", config.host,
+                "address to listen at; 127.0.0.1: this machine only; 0.0.0.0: all of its "
+                "addresses, which needs a key")
+            .as("--host"),
+        Setting("port", config.port, between(0, 65535), "0: a free one").as("--port"),
+        {"model_name", config.model_name, "what clients ask for; empty: the model folder's name"},
+        Setting("api_keys_sha256", config.api_keys_sha256,
+                "for each key, what `printf %s KEY | sha256sum` prints; none: no key is needed")
+            .must([&config] { return std::ranges::all_of(config.api_keys_sha256, is_sha256); },
+                  "must be SHA-256 sums of keys, 64 digits of 0-9a-f, as sha256sum prints them"),
+        Setting("allowed_hosts", config.allowed_hosts,
+                "NAME by which this machine may be asked without keys, beside addresses and names "
+                "of your own network (localhost, *.local, *.lan, *.internal, *.home.arpa); as a "
+                "flag it may be repeated")
+            .as("--allowed-host"),
+        Setting("allowed_origins", config.allowed_origins,
+                "ORIGIN of web pages served elsewhere that may ask, such as http://localhost:3000; "
+                "as a flag it may be repeated")
+            .as("--allowed-origin"),
+        {"max_sessions", config.max_sessions, between(1, 1024),
+         "answers at a time, three quarters at most for one client; more are refused (429)"},
+        {"kept_conversations", config.kept_conversations, between(0, 4096),
+         "whose caches wait for their next request"}},
+       only(session, {"max_context", "max_new_tokens", "think", "let_repeat", "pass_tokens"}),
+       {{"pool_positions", config.pool_positions, at_least(0),
+         "of all caches together; beyond them idle ones go to host memory; 0: by free memory"}},
+       only(session, {"decoder"}),
+       {{"realtime", realtime_settings(config, session)},
+        {"wyoming", settings_of(config.wyoming)},
+        {"limits", settings_of(config.limits)}}});
+}
+
 ServeConfig read_serve_config(const std::filesystem::path& file,
                               const std::vector<std::string>& overrides) {
-  ServeConfig config;
   ConfigReader reader = file.empty() ? ConfigReader::parse("{}", "command line", overrides)
                                      : ConfigReader::load(file, overrides);
-  reader.optional("host", config.host);
-  reader.optional<int64_t>("port", config.port, 0, 65535);
-  reader.optional("model_name", config.model_name);
-  reader.optional("api_keys_sha256", config.api_keys_sha256);
-  if (!std::ranges::all_of(config.api_keys_sha256, is_sha256)) {
-    reader.problem("api_keys_sha256",
-                   "must be SHA-256 sums of keys, 64 digits of 0-9a-f, as sha256sum prints them");
-  }
-  reader.optional("allowed_hosts", config.allowed_hosts);
-  reader.optional("allowed_origins", config.allowed_origins);
-  reader.optional<int64_t>("max_sessions", config.max_sessions, 1, 1024);
-  reader.optional<int64_t>("kept_conversations", config.kept_conversations, 0, 4096);
-  reader.optional<int64_t>("max_context", config.max_context, 1, kAny);
-  reader.optional<int64_t>("max_new_tokens", config.max_new_tokens, 1, kAny);
-  reader.optional("think", config.think);
-  reader.optional("let_repeat", config.let_repeat);
-  reader.optional<int64_t>("pass_tokens", config.pass_tokens, 1, kAny);
-  reader.optional<int64_t>("pool_positions", config.pool_positions, 0, kAny);
-  reader.choice("decoder", config.decoder, as_choices(generator_names()));
-  read_realtime(reader.section("realtime"), config.realtime);
-  read_wyoming(reader.section("wyoming"), config.wyoming);
-  read_limits(reader.section("limits"), config.limits);
+  ServeConfig config;
+  read_settings(reader, settings_of(config));
   reader.finish();
   return config;
 }

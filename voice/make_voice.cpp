@@ -20,6 +20,13 @@ const std::vector<std::pair<std::string, VoiceKind>>& voice_kinds() {
   return kinds;
 }
 
+std::vector<std::pair<std::string, Settings>> settings_by_voice(VoiceOptions& options) {
+  return {{"hibari", settings_of(options.hibari)},
+          {"piper", settings_of(options.piper)},
+          {"espeak", settings_of(options.espeak)},
+          {"zonos", settings_of(options.zonos)}};
+}
+
 VoiceKind default_voice_kind() {
   if (!EspeakHelper::is_there()) return VoiceKind::kNone;  // Hibari's phonemes are espeak-ng's
   std::error_code absent;

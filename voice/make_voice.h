@@ -27,6 +27,9 @@ struct VoiceOptions {
   ZonosOptions zonos;
 };
 
+/// The settings of each voice, by its name.
+std::vector<std::pair<std::string, Settings>> settings_by_voice(VoiceOptions& options);
+
 /// The default voice: the best installed one that runs on any machine. Hibari if its folder and
 /// ONNX Runtime are installed, else espeak-ng if its helper is, else kNone.
 VoiceKind default_voice_kind();

@@ -4,6 +4,52 @@
 #include "runtime/converse/system_prompt.h"
 
 namespace predgen {
+Settings settings_of(SessionOptions& options) {
+  std::vector<std::string> names;
+  std::string costs = "what speculation may cost";
+  for (const Preset& known : presets()) {
+    names.push_back(known.name);
+    costs += "\n" + known.name + ": " + known.help;
+  }
+  return {{"verifier", options.verifier, verifier_choices(),
+           "what keeps a draft: greedy (exact), topk, reflection; off: nothing is drafted while "
+           "the user speaks"},
+          {"top_k", options.top_k, between(1, 1000), "with the verifier topk"},
+          {"judged_sentences", options.judged_sentences, between(1, 100),
+           "with the verifier reflection: how much of a draft the model may keep at once"},
+          decoder_setting(options.decoder),
+          {"preset", options.preset, names, costs},
+          {"system_prompt", options.system_prompt,
+           "a text, @FILE, none, spoken (for short answers without lists), table3 (the paper's), "
+           "or auto: spoken with a voice, else none"},
+          {"think", options.thinks,
+           "let a model think before it answers, if it has that choice (Qwen3, SmolLM3); thoughts "
+           "are neither shown nor spoken"},
+          {"let_repeat", options.let_repeat,
+           "do not end an answer that repeats itself: a token 10 times in a row, or 8 tokens or a "
+           "sentence three times"},
+          max_new_tokens_setting(options.max_new_tokens),
+          {"max_context", options.max_context, at_least(1),
+           "tokens of conversation to keep room for; the model may have fewer positions"},
+          {"pass_tokens", options.pass_tokens, at_least(1),
+           "tokens of one forward pass; a longer prompt takes several, and new words are seen "
+           "between them"},
+          {"turn_draft_tokens", options.turn_draft_tokens, at_least(0),
+           "drafted while a user speaks, at most; 0: no limit"}};
+}
+
+Settings settings_of(TurnConfig& turn) {
+  const std::vector<std::pair<std::string, SplitMode>> splits{{"natural", SplitMode::kNatural},
+                                                              {"paper", SplitMode::kPaper}};
+  return {
+      {"split", turn.split_mode, splits, "how answers become sentences; paper: at any . ? or !"},
+      {"max_draft_tokens", turn.max_draft_tokens, between(1, 100'000), "of the whole draft"},
+      {"first_round_tokens", turn.first_round_tokens, between(0, 100'000),
+       "new ones of a draft at a turn's first transcript; 0: any number"},
+      {"later_round_tokens", turn.later_round_tokens, between(0, 100'000),
+       "new ones at each later transcript; 0: any number"},
+      max_new_tokens_setting(turn.max_new_tokens)};
+}
 
 std::vector<std::string> verifier_choices() {
   std::vector<std::string> choices{"off"};

@@ -39,6 +39,21 @@ std::string find_not_honoured(const Json& json) {
 
 }  // namespace
 
+Settings settings_of(AskedSampling& sampling) {
+  return {
+      {"temperature", sampling.temperature, between(0, 2), "draw tokens instead of the likeliest"},
+      {"top_k", sampling.top_k, at_least(-1), "draw among the k likeliest tokens; 0: all"},
+      {"top_p", sampling.top_p, between(0, 1),
+       "draw among the likeliest tokens that together have probability p"},
+      {"min_p", sampling.min_p, between(0, 1),
+       "draw among tokens at least p times as likely as the likeliest"},
+      {"repetition_penalty", sampling.repetition_penalty, between(0.01, 100),
+       "above 1: tokens that stood before become less likely"},
+      {"frequency_penalty", sampling.frequency_penalty, between(-2, 2),
+       "subtracted from logits for each time that the answer has the token"},
+      {"presence_penalty", sampling.presence_penalty, between(-2, 2), "the same, once"}};
+}
+
 std::optional<SamplingConfig> choose_sampling(const AskedSampling& asked,
                                               const GenerationDefaults& defaults) {
   const bool samples = asked.temperature || asked.top_k || asked.top_p || asked.min_p;

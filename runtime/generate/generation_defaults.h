@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "core/setting.h"
 #include "model/checkpoint/checkpoint.h"
 #include "runtime/generate/sampler.h"
 #include "text/token_ids.h"
@@ -27,6 +28,10 @@ struct AskedSampling {
   std::map<TokenId, double> logit_bias{};
   uint64_t seed = 0;
 };
+
+/// All numbers with a name in every API, and their bounds there; of a flag, choose_sampling() says
+/// what is too much.
+Settings settings_of(AskedSampling& sampling);
 
 /// nullopt (greedy) unless sampling is asked for; then the defaults fill in the rest. Penalties and
 /// biases that are asked for apply to greedy answers, too (temperature 0). UserError for a value

@@ -20,6 +20,14 @@ const std::vector<std::string>& generator_names() {
   return names;
 }
 
+Setting decoder_setting(std::string& name) {
+  return {"decoder", name, generator_names(), "ar, or jacobi for a consistency model"};
+}
+
+Setting max_new_tokens_setting(int64_t& tokens) {
+  return {"max_new_tokens", tokens, at_least(1), "tokens of one answer"};
+}
+
 const std::vector<std::string>& draft_source_names() {
   static const std::vector<std::string> names{"ngram", "past_answers", "model"};
   return names;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/setting.h"
 #include "runtime/generate/answer_store.h"
 #include "runtime/generate/generator.h"
 #include "runtime/price/pass_prices.h"
@@ -25,6 +26,20 @@ struct GeneratorConfig {
 
 const std::vector<std::string>& generator_names();
 const std::vector<std::string>& draft_source_names();
+
+Setting decoder_setting(std::string& name);
+Setting max_new_tokens_setting(int64_t& tokens);
+
+/// What to draft from. Text: a string, or a path.
+template <typename Text>
+Settings draft_settings(Text& draft_model, Text& past_answers) {
+  return {{"draft_model", draft_model,
+           "a smaller model with the same tokenizer, given as the model is, which drafts what each "
+           "pass then checks: the text stays the same"},
+          {"past_answers", past_answers,
+           "answers that the model gave before, to draft from: the folder of a data set, or a file "
+           "of conversations as `data build` reads it; the text stays the same"}};
+}
 
 /// Measures the prices of all passes that these generators make, a draft model's, too.
 void measure_prices(GeneratorConfig& config, Engine& engine);

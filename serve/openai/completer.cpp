@@ -93,7 +93,7 @@ TokenIds Completer::prompt_ids(const CompletionRequest& request) const {
                       : text ? tokenizer_.encode(*text)
                              : tokenizer_.render_chat(
                                    std::get<0>(request.prompt), /*add_generation_prompt=*/true,
-                                   request.tools, variables(request, tokenizer_, config_.think));
+                                   request.tools, variables(request, tokenizer_, config_.thinks));
     if (tokens.empty()) throw UserError("it has no tokens");
     if (ids) tokenizer_.decode(tokens);  // knows them all
     return tokens;

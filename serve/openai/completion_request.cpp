@@ -82,15 +82,9 @@ std::string read_prediction(const Json& prediction) {
 }
 
 void read_sampling(RequestFields& fields, AskedSampling& into) {
-  into.temperature = fields.number("temperature", 0, 2);
-  into.top_p = fields.number("top_p", 0, 1);
-  into.top_k = fields.integer("top_k", -1, kAny);
-  if (into.top_k == -1) into.top_k = 0;
-  into.min_p = fields.number("min_p", 0, 1);
   fields.alias("repetition_penalty", "repeat_penalty");
-  into.repetition_penalty = fields.number("repetition_penalty", 0.01, 100);
-  into.frequency_penalty = fields.number("frequency_penalty", -2, 2);
-  into.presence_penalty = fields.number("presence_penalty", -2, 2);
+  fields.numbers(settings_of(into));
+  if (into.top_k == -1) into.top_k = 0;
   into.penalty_window = fields.integer("repeat_last_n", -1, kAny);
   into.logit_bias = read_logit_bias(fields.any("logit_bias"));
   fields.alias("seed", "random_seed");

@@ -127,14 +127,10 @@ void read_audio(RequestFields& fields, const RealtimeOffer& offer, RealtimeSetti
 
 /// Without any of the fields nothing changes.
 void read_sampling(RequestFields& fields, const RealtimeOffer& offer, RealtimeSettings& into) {
-  const AskedSampling asked{.temperature = fields.number("temperature", 0, 2),
-                            .top_p = fields.number("top_p", 0, 1),
-                            .min_p = fields.number("min_p", 0, 1),
-                            .repetition_penalty = fields.number("repetition_penalty", 0.01, 100),
-                            .top_k = fields.integer("top_k", 0, 1 << 20),
-                            .frequency_penalty = fields.number("frequency_penalty", -2, 2),
-                            .presence_penalty = fields.number("presence_penalty", -2, 2),
-                            .seed = std::random_device()()};
+  AskedSampling asked;
+  asked.seed = std::random_device()();
+  fields.numbers(settings_of(asked));
+  if (asked.top_k == -1) asked.top_k = 0;
   const bool asks = asked.temperature || asked.top_p || asked.min_p || asked.repetition_penalty ||
                     asked.top_k || asked.frequency_penalty || asked.presence_penalty;
   if (!asks) return;

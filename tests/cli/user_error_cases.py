@@ -232,6 +232,10 @@ CASES = {
         --modle {m} | --modle | did you mean --model?
         --model | --model
     """,
+    "settings": """
+        sreve | sreve | "serve"
+        serve x | x
+    """,
     "talk": """
         --model {m} --tts none --input {t}/none.wav | {t}/none.wav
         --model {m} --tts none --input mic:nobody | microphone

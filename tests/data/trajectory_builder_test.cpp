@@ -320,7 +320,7 @@ TEST(TrajectoryConfig, ReadsItsKeys) {
       "{dataset: d, model: m, chat_template: c, output: o, device: cpu, dtype: bf16, seed: 7, "
       "batch_tokens: 64, threads: 3}",
       "trajectories");
-  const TrajectoryConfig config = TrajectoryConfig::read(reader);
+  const auto config = read_settings<TrajectoryConfig>(reader);
   reader.finish();  // it knows all keys
   EXPECT_EQ(config.model, "m");
   EXPECT_EQ(config.chat_template, "c");
@@ -330,7 +330,7 @@ TEST(TrajectoryConfig, ReadsItsKeys) {
   EXPECT_EQ(config.batch_tokens, 64);
   EXPECT_EQ(config.threads, 3);
   ConfigReader lacking = ConfigReader::parse("{dataset: d, model: m}", "lacking");
-  TrajectoryConfig::read(lacking);
+  read_settings<TrajectoryConfig>(lacking);
   expect_user_error([&] { lacking.finish(); }, {"output", "missing"});
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/setting_text.h"
 #include "core/sha256.h"
 #include "tests/fakes/expect_user_error.h"
 
@@ -9,57 +10,15 @@ namespace predgen::serve {
 namespace {
 
 TEST(ServeConfig, TheShippedFileHoldsTheDefaults) {
-  const ServeConfig file = read_serve_config("configs/runtime/serve.yaml", {}), none;
-  EXPECT_EQ(file.host, none.host);
-  EXPECT_EQ(file.port, none.port);
-  EXPECT_EQ(file.model_name, none.model_name);
-  EXPECT_EQ(file.api_keys_sha256, none.api_keys_sha256);
-  EXPECT_EQ(file.allowed_hosts, none.allowed_hosts);
-  EXPECT_EQ(file.allowed_origins, none.allowed_origins);
-  EXPECT_EQ(file.max_sessions, none.max_sessions);
-  EXPECT_EQ(file.kept_conversations, none.kept_conversations);
-  EXPECT_EQ(file.max_context, none.max_context);
-  EXPECT_EQ(file.max_new_tokens, none.max_new_tokens);
-  EXPECT_EQ(file.pass_tokens, none.pass_tokens);
-  EXPECT_EQ(file.pool_positions, none.pool_positions);
-  EXPECT_EQ(file.decoder, none.decoder);
-  EXPECT_EQ(file.limits.connections, none.limits.connections);
-  EXPECT_EQ(file.limits.connections_per_address, none.limits.connections_per_address);
-  EXPECT_EQ(file.limits.header_seconds, none.limits.header_seconds);
-  EXPECT_EQ(file.limits.header_bytes, none.limits.header_bytes);
-  EXPECT_EQ(file.limits.body_bytes, none.limits.body_bytes);
-  EXPECT_EQ(file.limits.upload_bytes, none.limits.upload_bytes);
-  EXPECT_EQ(file.limits.idle_seconds, none.limits.idle_seconds);
-  EXPECT_EQ(file.limits.body_seconds, none.limits.body_seconds);
-  EXPECT_EQ(file.limits.send_seconds, none.limits.send_seconds);
-  EXPECT_EQ(file.limits.grace_seconds, none.limits.grace_seconds);
-  EXPECT_EQ(file.limits.message_bytes, none.limits.message_bytes);
-  EXPECT_EQ(file.limits.queue_bytes, none.limits.queue_bytes);
-  EXPECT_EQ(file.limits.silence_seconds, none.limits.silence_seconds);
-  EXPECT_EQ(file.limits.session_seconds, none.limits.session_seconds);
-  EXPECT_EQ(file.realtime.max_sessions, none.realtime.max_sessions);
-  EXPECT_EQ(file.realtime.verifier, none.realtime.verifier);
-  EXPECT_EQ(file.realtime.top_k, none.realtime.top_k);
-  EXPECT_EQ(file.realtime.preset, none.realtime.preset);
-  EXPECT_EQ(file.realtime.system_prompt, none.realtime.system_prompt);
-  EXPECT_EQ(file.realtime.recogniser, none.realtime.recogniser);
-  EXPECT_EQ(file.realtime.language, none.realtime.language);
-  EXPECT_EQ(file.realtime.waits.shortest_ms, none.realtime.waits.shortest_ms);
-  EXPECT_EQ(file.realtime.waits.longest_ms, none.realtime.waits.longest_ms);
-  EXPECT_EQ(file.realtime.drafts_yield, none.realtime.drafts_yield);
-  EXPECT_EQ(file.realtime.turn_draft_tokens, none.realtime.turn_draft_tokens);
-  EXPECT_EQ(file.wyoming.host, none.wyoming.host);
-  EXPECT_EQ(file.wyoming.insecure_without_key, none.wyoming.insecure_without_key);
-  EXPECT_EQ(file.wyoming.port, none.wyoming.port);
-  EXPECT_EQ(file.wyoming.connections, none.wyoming.connections);
-  EXPECT_EQ(file.wyoming.max_conversations, none.wyoming.max_conversations);
+  ServeConfig file = read_serve_config("configs/runtime/serve.yaml", {}), none;
+  EXPECT_EQ(settings_yaml(settings_of(file)), settings_yaml(settings_of(none)));
 }
 
 TEST(ServeConfig, WaitsAreInSeconds) {
   const ServeConfig config =
       read_serve_config("", {"realtime.shortest_wait=0.15", "realtime.longest_wait=0.6"});
-  EXPECT_EQ(config.realtime.waits.shortest_ms, 150);
-  EXPECT_EQ(config.realtime.waits.longest_ms, 600);
+  EXPECT_EQ(config.realtime.hearing.waits().shortest_ms, 150);
+  EXPECT_EQ(config.realtime.hearing.waits().longest_ms, 600);
 }
 
 TEST(ServeConfig, OneAddressLeavesSomeConnectionsToOthers) {

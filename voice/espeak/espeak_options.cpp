@@ -2,12 +2,12 @@
 
 namespace predgen {
 
-EspeakOptions read_espeak_options(ConfigReader& reader) {
-  EspeakOptions options;
-  reader.optional("voice", options.voice);
-  reader.optional("words_per_minute", options.words_per_minute, int64_t{80}, int64_t{450});
-  reader.optional("pitch", options.pitch, int64_t{0}, int64_t{100});
-  return options;
+Settings settings_of(EspeakOptions& options) {
+  return {
+      {"voice", options.voice,
+       "`espeak-ng --voices` lists them; +f3, say, changes the speaker: en-us+f3"},
+      {"words_per_minute", options.words_per_minute, between(kSlowestEspeak, kFastestEspeak), ""},
+      {"pitch", options.pitch, between(0, 100), ""}};
 }
 
 }  // namespace predgen

@@ -46,14 +46,17 @@ fs::path PiperOptions::file() const {
   return files.front();
 }
 
-PiperOptions read_piper_options(ConfigReader& reader) {
-  PiperOptions options;
-  reader.required("voice", options.voice);
-  reader.optional("speaker", options.speaker);
-  reader.optional("speed", options.settings.speed, kSlowestPiper, kFastestPiper);
-  reader.optional("noise_scale", options.settings.noise_scale, -1.0, 2.0);
-  reader.optional("noise_w", options.settings.noise_w, -1.0, 2.0);
-  return options;
+Settings settings_of(PiperOptions& options) {
+  return {Setting("voice", options.voice,
+                  "a name in the models' folder, a folder of NAME.onnx and NAME.onnx.json, or such "
+                  "a file; `predgen models get joe` makes joe")
+              .needed(),
+          {"speaker", options.speaker, "of a voice with several; empty: the first"},
+          {"speed", options.settings.speed, between(kSlowestPiper, kFastestPiper), "of speech"},
+          {"noise_scale", options.settings.noise_scale, between(-1, 2),
+           "randomness of the sound; -1: the voice's own"},
+          {"noise_w", options.settings.noise_w, between(-1, 2),
+           "the same for phoneme lengths; both 0: a text always sounds the same"}};
 }
 
 }  // namespace predgen

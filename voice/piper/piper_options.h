@@ -3,17 +3,15 @@
 #include <filesystem>
 #include <string>
 
-#include "core/config.h"
+#include "core/setting.h"
 #include "voice/piper/piper_network.h"
 
 namespace predgen {
 
 /// A Piper voice: its location, its speaker, and how it speaks.
 struct PiperOptions {
-  // Its folder, a name in models_folder(), or its .onnx file, with the .onnx.json next to
-  // it.
   std::filesystem::path voice{};
-  std::string speaker{};  // one of several; empty: the first
+  std::string speaker{};
   PiperSettings settings{};
   std::filesystem::path espeak_helper{};  // empty: predgen-espeak beside this program
 
@@ -21,7 +19,6 @@ struct PiperOptions {
   std::filesystem::path file() const;
 };
 
-/// Reads them from a section; problems go to the reader.
-PiperOptions read_piper_options(ConfigReader& reader);
+Settings settings_of(PiperOptions& options);
 
 }  // namespace predgen

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/config.h"
+#include "core/setting.h"
 #include "model/load_options.h"
 #include "voice/ahead_buffer.h"
 #include "voice/zonos/code_generation.h"
@@ -14,23 +14,18 @@ namespace predgen {
 
 /// A Zonos voice: its files, how it speaks, and how far ahead.
 struct ZonosOptions {
-  std::filesystem::path model;          // Zyphra/Zonos-v0.1-transformer
-  std::filesystem::path codec;          // descript/dac_44khz; empty: `model`/dac_44khz
-  std::filesystem::path speaker_model;  // for a voice from sound; empty: `model`/speaker-embedding
-  std::filesystem::path voice;          // speaker embedding or sound; empty: the model's own choice
-  std::filesystem::path audio_prefix;   // sound that the speech continues; empty: none
+  std::filesystem::path model, codec, speaker_model, voice, audio_prefix;
   std::string language = "en-us";
-  bool english_numbers = true;  // as the model was trained; false: espeak-ng reads digits
+  bool english_numbers = true;  // as the model was trained
 
   std::vector<double> emotion = {0.3077, 0.0256, 0.0256, 0.0256, 0.0256, 0.0256, 0.2564, 0.3077};
   double fmax = 22050, pitch_std = 20, speaking_rate = 15;
-  std::vector<std::string> unconditional;  // of emotion, fmax, pitch_std, speaking_rate
+  std::vector<std::string> unconditional;
   CodeGenerationConfig generation;
 
-  /// Steps run before a sentence is played: 34 steps are 194 ms of exact samples.
   int64_t ahead_steps = 34;
-  /// Plays up to the last frame of the ahead buffer, without the codec's look-ahead of 108 ms, for
-  /// the paper's small buffers. Its last 10 frames are approximate, and so is the seam after them.
+  /// Plays up to the last frame of the ahead buffer, without the codec's look-ahead of 108 ms. Its
+  /// last 10 frames are approximate, and so is the seam after them.
   bool edge = false;
 
   LoadOptions load;
@@ -40,7 +35,6 @@ struct ZonosOptions {
   AheadBuffer ahead_buffer() const { return {.audio = Seconds(1e6), .steps = ahead_steps}; }
 };
 
-/// Reads them from a section; problems go to the reader.
-ZonosOptions read_zonos_options(ConfigReader& reader);
+Settings settings_of(ZonosOptions& options);
 
 }  // namespace predgen

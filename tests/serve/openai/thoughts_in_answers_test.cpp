@@ -69,7 +69,7 @@ TEST(ThoughtsInAnswers, ComeOnRequestAlone) {
     EXPECT_EQ(answer["choices"][0]["message"]["reasoning_content"], "Hm.") << yes;
   }
   ServeConfig thinks;
-  thinks.think = true;
+  thinks.thinks = true;
   EXPECT_TRUE(ThinkingApi(true, thinks).ask("")["choices"][0]["message"].contains("reasoning"));
   EXPECT_FALSE(ThinkingApi(true, thinks)
                    .ask(R"(,"think":false)")["choices"][0]["message"]

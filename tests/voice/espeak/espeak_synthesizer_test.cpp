@@ -205,13 +205,13 @@ TEST(EspeakOptions, BadHelpersAndNumbersAreUserErrors) {
 
 TEST(EspeakOptions, AreReadAndNamed) {
   ConfigReader good = ConfigReader::parse("voice: de\nwords_per_minute: 90\npitch: 7\n", "v.yaml");
-  const EspeakOptions options = read_espeak_options(good);
+  const EspeakOptions options = read_settings<EspeakOptions>(good);
   good.finish();
   EXPECT_EQ(options.voice, "de");
   EXPECT_EQ(options.words_per_minute, 90);
   EXPECT_EQ(options.pitch, 7);
   ConfigReader bad = ConfigReader::parse("words_per_minute: 20\npitch: 101\nspeed: 3\n", "v.yaml");
-  read_espeak_options(bad);
+  read_settings<EspeakOptions>(bad);
   EXPECT_THAT([&] { bad.finish(); },
               ThrowsMessage<UserError>(testing::AllOf(HasSubstr("words_per_minute"),
                                                       HasSubstr("pitch"), HasSubstr("speed"))));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "core/files.h"
+#include "core/setting_text.h"
 #include "hear/onnx/onnx_runtime.h"
 #include "tests/fakes/espeak_test.h"
 #include "tests/fakes/expect_user_error.h"
@@ -85,11 +86,10 @@ TEST_F(HibariVoiceTest, MissingFilesAreNamed) {
 
 TEST(HibariOptions, TheShippedFileHasTheDefaults) {
   ConfigReader reader = ConfigReader::load("configs/runtime/hibari.yaml");
-  const HibariOptions file = read_hibari_options(reader), none;
+  auto file = read_settings<HibariOptions>(reader);
   reader.finish();
-  EXPECT_EQ(file.model, none.model);
-  EXPECT_EQ(file.settings.speed, none.settings.speed);
-  EXPECT_EQ(file.settings.seed, none.settings.seed);
+  HibariOptions none;
+  EXPECT_EQ(settings_yaml(settings_of(file)), settings_yaml(settings_of(none)));
 }
 
 }  // namespace

@@ -205,7 +205,7 @@ TEST(ReadZonosOptions, EveryProblemIsAtItsOwnKey) {
         "linear: -1", "confidence: 1", "quadratic: 1", "top_p: 2", "top_k: -1", "min_p: 2",
         "eos_penalty: -1", "quantize: int4"}) {
     ConfigReader reader = ConfigReader::parse(fmt::format("model: m\n{}\n", line), "voice.yaml");
-    read_zonos_options(reader);
+    read_settings<ZonosOptions>(reader);
     const std::string_view key(line, std::string_view(line).find(':'));
     try {
       reader.finish();
@@ -220,7 +220,7 @@ TEST(ReadZonosOptions, NamesWhatDoesNotDo) {
   ConfigReader reader = ConfigReader::parse(
       "model: m\nemotion: [1, 2]\nunconditional: [pitch]\nmin_p: 7\nquantize: int3\nrate: 3\n",
       "voice.yaml");
-  read_zonos_options(reader);
+  read_settings<ZonosOptions>(reader);
   try {
     reader.finish();
     FAIL() << "accepted";
