@@ -33,8 +33,8 @@ class ParkedSequencesOf : public testing::TestWithParam<ModelConfig> {};
 INSTANTIATE_TEST_SUITE_P(, ParkedSequencesOf,
                          testing::Values(small_config(), hybrid_config(), experts_config()),
                          [](const auto& test) {
-                           constexpr const char* kNames[] = {"Rows", "States", "Experts"};
-                           return kNames[test.index];
+                           if (test.index == 0) return "Rows";
+                           return test.index == 1 ? "States" : "Experts";
                          });
 
 TEST_P(ParkedSequencesOf, GiveTheSameBits) {
