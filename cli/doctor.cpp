@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/machine_report.h"
+#include "cli/measured_models.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "model/checkpoint/checkpoint.h"
@@ -222,7 +223,12 @@ void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
   if (options.context < 1) throw UserError("--context {}: must be above 0", options.context);
   print_machine();
   if (!options.tts_model.empty()) report_voice(options, stop);
-  if (options.model.empty()) return;
+  if (options.model.empty()) {
+    if (options.tts_model.empty()) {
+      std::fputs(describe_suiting(measure_models()).c_str(), stdout);
+    }
+    return;
+  }
   const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model);
   const ModelConfig config = checkpoint->read_config();
   std::printf("Model %s\n", checkpoint->name().c_str());

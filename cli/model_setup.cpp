@@ -1,11 +1,44 @@
 #include "cli/model_setup.h"
 
 #include <ATen/Parallel.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
 
 #include "core/error.h"
 #include "model/checkpoint/load_model.h"
 
 namespace predgen::cli {
+
+namespace {
+
+/// On a terminal, from a second on: how much is loaded. Leaves nothing there.
+class LoadingLine {
+ public:
+  LoadingLine() = default;
+  LoadingLine(const LoadingLine&) = delete;
+  LoadingLine& operator=(const LoadingLine&) = delete;
+  ~LoadingLine() {
+    if (is_shown_) std::fputs("\r\033[K", stderr);
+  }
+
+  void show(double share) {
+    constexpr std::chrono::seconds kPatience{1};
+    if (!is_terminal_ || std::chrono::steady_clock::now() - start_ < kPatience) return;
+    std::fprintf(stderr, "\rloading the model: %d %%", static_cast<int>(std::floor(100 * share)));
+    std::fflush(stderr);
+    is_shown_ = true;
+  }
+
+ private:
+  const bool is_terminal_ = isatty(STDERR_FILENO) != 0;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  bool is_shown_ = false;
+};
+
+}  // namespace
 
 void set_num_threads(int64_t num_threads) {
   if (num_threads < 0) throw UserError("--threads {}: must be 0 or more", num_threads);
@@ -16,13 +49,16 @@ std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const Mo
                                           bool prepares_passes,
                                           const LoadOptions::Progress& on_progress) {
   set_num_threads(options.threads);
+  LoadingLine line;
+  const LoadOptions::Progress shown =
+      on_progress ? on_progress : [&line](double share) { line.show(share); };
   return load_model(checkpoint, options.adapter,
                     {.device = options.device,
                      .dtype = options.dtype,
                      .quantization = parse_quantization(options.quantize),
                      .width_invariant = options.width_invariant,
                      .prepares_passes = prepares_passes,
-                     .on_progress = on_progress});
+                     .on_progress = shown});
 }
 
 std::unique_ptr<Transformer> set_up_draft_model(const Checkpoint& draft, ModelOptions options) {

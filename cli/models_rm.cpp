@@ -48,6 +48,7 @@ void run_rm(const std::vector<std::string>& names) {
   const fs::path folder = models_folder();
   std::vector<NamedModel> there = models_in(folder);
   for (const NamedModel& model : speech_models_in(folder)) there.push_back(model);
+  for (const NamedModel& model : begun_models_in(folder)) there.push_back(model);
   std::vector<NamedModel> chosen;
   for (const std::string& name : names) {
     const auto found = std::ranges::find_if(there, [&](const NamedModel& model) {

@@ -44,7 +44,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/predgen)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs ${PROJECT_SOURCE_DIR}/checkpoints DESTINATION share/predgen
   PATTERN smollm2-mtp EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/data/samples DESTINATION share/predgen/data)
-set(modules known_models.py package_index.py convert_whisper.py ctranslate2_file.py onnx_file.py whisper_graphs.py
+set(modules known_models.py model_wheels.py package_index.py convert_whisper.py ctranslate2_file.py onnx_file.py whisper_graphs.py
   judge_client.py judge_columns.py judge_prompts.py)
 list(TRANSFORM modules PREPEND ${PROJECT_SOURCE_DIR}/scripts/)
 install(FILES ${modules} DESTINATION share/predgen/scripts)

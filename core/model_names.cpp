@@ -17,6 +17,10 @@ namespace {
 
 constexpr KnownModel kKnown[] = {
     {"smollm2", "language model", "SmolLM2 135M Instruct, Q4_1", 98362432, "Apache-2.0"},
+    {"qwen-coder-0.5b", "language model", "Qwen2.5-Coder 0.5B Instruct, Q4_K_M", 491400064,
+     "Apache-2.0"},
+    {"qwen-coder-1.5b", "language model", "Qwen2.5-Coder 1.5B Instruct, Q4_K_M", 1117320768,
+     "Apache-2.0"},
     {"whisper-base", "recogniser", "Whisper base, 99 languages, 8 bits", 80408071, "MIT"},
     {"whisper-tiny.en", "recogniser", "Whisper tiny, English, 8 bits", 43206392, "MIT"},
     {"moonshine-tiny", "recogniser", "Moonshine tiny, English", 43944900, "MIT"},
@@ -157,6 +161,17 @@ std::vector<NamedModel> models_in(const fs::path& folder) {
     }
   }
   std::ranges::sort(models, {}, &NamedModel::name);
+  return models;
+}
+
+std::vector<NamedModel> begun_models_in(const fs::path& folder) {
+  std::vector<NamedModel> models;
+  std::error_code absent;
+  for (const KnownModel& known : kKnown) {
+    const std::string name(known.name);
+    const fs::path path = folder / (".joined-" + name + std::string(kGguf));
+    if (fs::exists(path, absent)) models.push_back({name, path});
+  }
   return models;
 }
 

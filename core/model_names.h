@@ -41,6 +41,9 @@ struct NamedModel {
 /// speech_model.h.
 std::vector<NamedModel> models_in(const std::filesystem::path& folder);
 
+/// Models of which a fetch that ended early left a part in `folder`, by their names.
+std::vector<NamedModel> begun_models_in(const std::filesystem::path& folder);
+
 /// The path of the language model that a user calls `asked`: `asked` itself if that path exists,
 /// else the model of that name in `folder`, with or without ".gguf". UserError if there is none,
 /// with a suggestion and how to get it; also for a model that hears or speaks.

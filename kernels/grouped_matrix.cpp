@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <vector>
 
 #include "core/error.h"
@@ -35,20 +36,19 @@ const uint16_t* bits_of(const at::Tensor& halves) {
   return reinterpret_cast<const uint16_t*>(halves.const_data_ptr<at::Half>());
 }
 
-template <int kBits>
-void pack_panel(const uint8_t* q, int64_t in, int32_t* to) {
-  constexpr int kPairs = 16 / kBits;
-  for (int64_t out = 0; out < kGroupPanel; ++out, q += in) {
-    int32_t* word_of_row = to + out;
-    for (int64_t i = 0; i < in; i += 2 * kPairs, word_of_row += kGroupPanel) {
-      uint32_t word = 0;
-      for (int k = 0; k < kPairs; ++k) {
-        word |= static_cast<uint32_t>(q[i + 2 * k]) << kBits * k |
-                static_cast<uint32_t>(q[i + 2 * k + 1]) << (16 + kBits * k);
-      }
-      *word_of_row = static_cast<int32_t>(word);
-    }
-  }
+/// 8 values in 4 bits, which are the bytes of `bytes`.
+uint32_t word_of_4_bits(uint64_t bytes) {
+  constexpr uint64_t kEven = 0x000F'000F'000F'000F;
+  const auto joined = [](uint64_t spread) {
+    const uint64_t pairs = spread | spread >> 12;
+    return static_cast<uint32_t>((pairs & 0xFF) | (pairs >> 24 & 0xFF00));
+  };
+  return joined(bytes & kEven) | joined(bytes >> 8 & kEven) << 16;
+}
+
+/// 4 values in 8 bits.
+uint32_t word_of_8_bits(uint32_t bytes) {
+  return (bytes & 0xFF0000FF) | (bytes >> 8 & 0xFF00) | (bytes << 8 & 0xFF0000);
 }
 
 /// Rounds to nearest even.
@@ -126,6 +126,23 @@ void GroupedMatrix::widen_row(int64_t row, float* to) const {
   }
 }
 
+void pack_row(const uint8_t* q, int64_t in, int bits, int32_t* to) {
+  static_assert(std::endian::native == std::endian::little);
+  if (bits == 4) {
+    for (int64_t i = 0; i < in; i += 8, to += kGroupPanel) {
+      uint64_t bytes = 0;
+      std::memcpy(&bytes, q + i, sizeof bytes);
+      *to = static_cast<int32_t>(word_of_4_bits(bytes));
+    }
+    return;
+  }
+  for (int64_t i = 0; i < in; i += 4, to += kGroupPanel) {
+    uint32_t bytes = 0;
+    std::memcpy(&bytes, q + i, sizeof bytes);
+    *to = static_cast<int32_t>(word_of_8_bits(bytes));
+  }
+}
+
 at::Tensor pack_words(const at::Tensor& q, int bits) {
   PREDGEN_CHECK((bits == 4 || bits == 8) && q.dim() == 2 && q.is_cpu() &&
                     q.scalar_type() == at::kByte && q.is_contiguous() &&
@@ -137,9 +154,9 @@ at::Tensor pack_words(const at::Tensor& q, int bits) {
   auto* to = words.mutable_data_ptr<int32_t>();
   const auto* from = panels.const_data_ptr<uint8_t>();
   parallel_ranges(words.size(0), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const auto pack = bits == 4 ? pack_panel<4> : pack_panel<8>;
-      pack(from + panel * kGroupPanel * in, in, to + panel * units * kGroupPanel);
+    for (int64_t row = begin * kGroupPanel; row < end * kGroupPanel; ++row) {
+      const int64_t panel = row / kGroupPanel, lane = row % kGroupPanel;
+      pack_row(from + row * in, in, bits, to + panel * units * kGroupPanel + lane);
     }
   });
   return words;

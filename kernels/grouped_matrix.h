@@ -42,8 +42,12 @@ struct GroupedMatrix {
   void widen_row(int64_t row, float* to) const;
 };
 
-/// `q` uint8 [rows,in] in [0,2^bits), `in` a multiple of 8, as int32 [panels,in/unit,16]. A word's
-/// inputs 2k and 2k + 1 are at bits `bits` * k and 16 + `bits` * k.
+/// Packs one row, `q` [in] in [0,2^bits), `in` a multiple of 8. `to`: the row's first word; each
+/// further one lies 16 words on. A word's inputs 2k and 2k + 1 are at bits `bits` * k and
+/// 16 + `bits` * k.
+void pack_row(const uint8_t* q, int64_t in, int bits, int32_t* to);
+/// `q` uint8 [rows,in] in [0,2^bits), `in` a multiple of 8, as int32 [panels,in/unit,16], each row
+/// as by pack_row().
 at::Tensor pack_words(const at::Tensor& q, int bits);
 /// `scales` and `offsets` of one floating type [rows,groups], `offsets` undefined if there are
 /// none, as float16 [panels,groups,1 or 2,16], scales before offsets.

@@ -47,16 +47,12 @@ void refuse_unknown_fields(const ConfigFields& rope) {
   rope.only("partial_rotary_factor", 1.0);
 }
 
-double yarn_scale(double factor, double weight) {
-  return factor <= 1 ? 1.0 : 0.1 * weight * std::log(factor) + 1.0;
-}
-
 double read_attention_factor(const ConfigFields& rope, double factor) {
   if (rope.has("attention_factor")) return rope.positive("attention_factor");
   const auto is_set = [&](const char* key) { return rope.has(key) && rope.at(key) != 0; };
   if (is_set("mscale") && is_set("mscale_all_dim")) {
-    return yarn_scale(factor, rope.positive("mscale")) /
-           yarn_scale(factor, rope.positive("mscale_all_dim"));
+    return yarn_attention_factor(factor, rope.positive("mscale")) /
+           yarn_attention_factor(factor, rope.positive("mscale_all_dim"));
   }
   return yarn_attention_factor(factor);
 }
@@ -93,7 +89,9 @@ at::Tensor llama3_frequencies(const RopeConfig& rope, const at::Tensor& plain) {
 
 }  // namespace
 
-double yarn_attention_factor(double factor) { return yarn_scale(factor, 1.0); }
+double yarn_attention_factor(double factor, double weight) {
+  return factor <= 1 ? 1.0 : 0.1 * weight * std::log(factor) + 1.0;
+}
 
 RopeConfig RopeConfig::read(const ConfigFields& fields, int64_t max_positions, double usual_theta) {
   RopeConfig config;
@@ -162,6 +160,11 @@ int64_t RopeConfig::context_length(int64_t max_positions) const {
   };
   if (kind == RopeKind::kYarn) return std::max(max_positions, stretched(original_positions));
   return kind == RopeKind::kLinear ? stretched(max_positions) : max_positions;
+}
+
+double RopeConfig::query_scale(int64_t position) const {
+  if (query_beta == 0.0) return 1.0;
+  return 1.0 + query_beta * std::log1p(static_cast<double>(position / original_positions));
 }
 
 at::Tensor RopeConfig::inverse_frequencies(int64_t head_dim) const {

@@ -24,6 +24,7 @@ struct RopeConfig {
   double beta_fast = 32, beta_slow = 1;  // yarn (Peng et al. 2023)
   bool truncate = true;                  // yarn
   double attention_factor = 1.0;         // yarn: cos and sin are multiplied by it
+  double query_beta = 0.0;               // of query_scale(); 0: queries stay as they are
 
   /// From rope_theta and rope_scaling (transformers 4) or rope_parameters (5). UserError for a
   /// missing or impossible field, or one that is not supported, by name.
@@ -35,11 +36,15 @@ struct RopeConfig {
   /// Supported context length, from max_position_embeddings. Dynamic scaling begins beyond it and
   /// would rotate cached keys again: such contexts are not offered.
   int64_t context_length(int64_t max_positions) const;
+  /// By what a query at this position is multiplied, Llama 4's way: 1 + query_beta * log(1 +
+  /// floor(position / original_positions)).
+  double query_scale(int64_t position) const;
   /// Radians per position of each pair of a head, float32 [head_dim / 2].
   at::Tensor inverse_frequencies(int64_t head_dim) const;
 };
 
-/// RopeConfig::attention_factor of YaRN where nothing else is said.
-double yarn_attention_factor(double factor);
+/// RopeConfig::attention_factor of YaRN where nothing else is said; with a weight ("mscale"), what
+/// is multiplied or divided by.
+double yarn_attention_factor(double factor, double weight = 1.0);
 
 }  // namespace predgen

@@ -13,11 +13,20 @@ Rotation::Rotation(const RopeConfig& rope, const at::Tensor& inverse_frequencies
   const at::Tensor cosines = at::cos(angles), sines = at::sin(angles);
   cos = scaled(cosines, cosines);
   signed_sin = scaled(-sines, sines);
+  if (rope.query_beta == 0.0) return;
+  const at::Tensor steps =
+      at::floor(positions_BT.to(at::kFloat) / static_cast<double>(rope.original_positions));
+  query_scale = (1.0 + rope.query_beta * at::log(1.0 + steps)).unsqueeze(1).unsqueeze(-1).to(type);
 }
 
 at::Tensor Rotation::operator()(const at::Tensor& x_BHTD) const {
   const auto halves = x_BHTD.chunk(2, -1);
   return x_BHTD * cos + at::cat({halves[1], halves[0]}, -1) * signed_sin;
+}
+
+at::Tensor Rotation::of_queries(const at::Tensor& x_BHTD) const {
+  const at::Tensor turned = (*this)(x_BHTD);
+  return query_scale.defined() ? turned * query_scale : turned;
 }
 
 std::vector<Rotation> make_rotations(const ModelConfig& config,

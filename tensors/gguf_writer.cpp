@@ -135,6 +135,13 @@ void GgufContents::add(std::string_view key, const std::vector<int32_t>& numbers
   for (const int32_t number : numbers) put(pairs_, number);
 }
 
+void GgufContents::add(std::string_view key, const std::vector<bool>& flags) {
+  begin(key, GgufValueType::kList);
+  put(pairs_, GgufValueType::kBool);
+  put<uint64_t>(pairs_, flags.size());
+  for (const bool flag : flags) put(pairs_, flag);
+}
+
 void GgufContents::add_tensor(std::string name, const GgufType& type, std::vector<int64_t> shape) {
   PREDGEN_CHECK(!shape.empty() && shape.back() % type.block_values == 0, "{} of {}", name,
                 c10::str(at::IntArrayRef(shape)));

@@ -33,6 +33,7 @@ class GgufContents {
   void add(std::string_view key, const std::vector<std::string>& texts);
   void add(std::string_view key, const std::vector<float>& numbers);
   void add(std::string_view key, const std::vector<int32_t>& numbers);
+  void add(std::string_view key, const std::vector<bool>& flags);
   /// `shape`: outermost first, as everywhere except in the file.
   void add_tensor(std::string name, const GgufType& type, std::vector<int64_t> shape);
 

@@ -40,6 +40,7 @@ constexpr const char* kReadOfGemma3[] = {"attention.sliding_window_pattern", "ro
                                          "final_logit_softcapping"};
 constexpr const char* kReadOfExperts[] = {"expert_count", "expert_used_count",
                                           "expert_feed_forward_length"};
+constexpr const char* kReadOfMinistral3[] = {kGgufYarnLogMultiplier, kGgufTemperatureScale};
 constexpr const char* kReadOfYarn[] = {"rope.scaling.attn_factor", "rope.scaling.yarn_attn_factor"};
 
 /// Keys that change nothing that is computed here, or belong to parts that are left out.
@@ -80,15 +81,22 @@ constexpr std::pair<const char*, double> kWithout[] = {{"expert_count", 0},
 constexpr const char* kHeadSizes[] = {"attention.key_length_swa", "attention.value_length_swa",
                                       "rope.dimension_count_swa"};
 
+bool is_ministral3(const Fields& fields) { return fields.architecture() == "mistral3"; }
 bool has_window(const Fields& fields) { return fields.size("attention.sliding_window", 0) > 0; }
+
+bool is_olmo3(const Fields& fields) {
+  return fields.architecture() == "olmo2" && has_window(fields);
+}
 
 std::string find_architecture(const Fields& fields, const std::string& where) {
   std::vector<std::string_view> known;
   for (const auto& [gguf, architecture] : kGgufArchitectures) {
     if (fields.architecture() == gguf) {
-      return gguf == "llama" && has_window(fields) ? "MistralForCausalLM" : architecture;
+      if (gguf == "llama" && has_window(fields)) return "MistralForCausalLM";
+      if (is_olmo3(fields)) return "Olmo3ForCausalLM";
+      return architecture;
     }
-    if (known.empty() || known.back() != gguf) known.push_back(gguf);
+    if (std::ranges::find(known, gguf) == known.end()) known.push_back(gguf);
   }
   throw UserError("{}: the architecture \"{}\" is not supported ({})", where, fields.architecture(),
                   fmt::join(known, ", "));
@@ -150,37 +158,14 @@ void add_rope(const GgufFile& file, const Fields& fields, int64_t head_dim, Json
     scaling["beta_slow"] = fields.number("rope.scaling.yarn_beta_slow", 1.0);
     // llama.cpp multiplies the usual factor by the one key. Converters copy a config.json's whole
     // factor to the other, which llama.cpp does not read for these architectures.
-    const double usual = yarn_attention_factor(factor);
+    double usual = yarn_attention_factor(factor);
+    const double weight = is_ministral3(fields) ? fields.number(kGgufYarnLogMultiplier, 0.0) : 0.0;
+    if (weight != 0.0) usual /= yarn_attention_factor(factor, weight);
     scaling["attention_factor"] = fields.has("rope.scaling.attn_factor")
                                       ? usual * fields.number("rope.scaling.attn_factor")
                                       : fields.number("rope.scaling.yarn_attn_factor", usual);
   }
   json["rope_scaling"] = std::move(scaling);
-}
-
-/// Architectures whose experts are read.
-bool has_experts(const Fields& fields) {
-  return fields.architecture() == "qwen3moe" || fields.architecture() == "gpt-oss";
-}
-
-/// llama.cpp has experts in all layers, and divides Qwen's weights by their sum.
-void add_experts(const Fields& fields, Json& json) {
-  json["num_experts_per_tok"] = fields.size("expert_used_count");
-  if (fields.architecture() == "qwen3moe") {
-    json["num_experts"] = fields.size("expert_count");
-    json["moe_intermediate_size"] = fields.size("expert_feed_forward_length");
-    json["norm_topk_prob"] = true;
-    return;
-  }
-  json["num_local_experts"] = fields.size("expert_count");
-  const int64_t width = json["intermediate_size"];
-  if (fields.size("expert_feed_forward_length", width) != width) {
-    fields.fail("expert_feed_forward_length",
-                fmt::format("must be feed_forward_length ({})", width));
-  }
-  json["sliding_window"] = fields.size("attention.sliding_window");
-  // llama.cpp rounds the bounds of YaRN's ramp; the model was trained without.
-  if (json.contains("rope_scaling")) json["rope_scaling"]["truncate"] = false;
 }
 
 bool is_yarn(const Fields& fields) { return fields.word("rope.scaling.type", "") == "yarn"; }
@@ -197,6 +182,8 @@ void check_keys(const Fields& fields, int64_t head_dim) {
     if (is_in(kRead, end) || is_in(kHarmless, end)) continue;
     if (fields.architecture() == "gemma3" && is_in(kReadOfGemma3, end)) continue;
     if (has_experts(fields) && is_in(kReadOfExperts, end)) continue;
+    if (is_ministral3(fields) && is_in(kReadOfMinistral3, end)) continue;
+    if (is_olmo3(fields) && end == kGgufWindowPattern) continue;
     if (is_yarn(fields) && is_in(kReadOfYarn, end)) continue;
     const auto begins = [&](const char* part) { return end.starts_with(part); };
     if (std::ranges::any_of(kPartsLeftOut, begins)) continue;
@@ -207,22 +194,6 @@ void check_keys(const Fields& fields, int64_t head_dim) {
     if (std::ranges::any_of(kWithout, changes_nothing)) continue;
     fields.fail(end.c_str(), "is not supported, and may change the result");
   }
-}
-
-void add_gemma3(const Fields& fields, int64_t head_dim, Json& json) {
-  json["hidden_activation"] = "gelu_pytorch_tanh";
-  json["sliding_window"] = fields.size("attention.sliding_window");
-  json["sliding_window_pattern"] = fields.size("attention.sliding_window_pattern", kGemma3Pattern);
-  json["query_pre_attn_scalar"] = gemma3_query_scalar(
-      json["num_hidden_layers"], json["hidden_size"], json["num_attention_heads"], head_dim);
-  // Ollama has other names.
-  const auto base = [&](const char* end, const char* other, double otherwise) {
-    return fields.number(end, fields.number(other, otherwise));
-  };
-  json["rope_theta"] = base("rope.freq_base", "rope.global.freq_base", 1e6);
-  json["rope_local_base_freq"] = base("rope.freq_base_swa", "rope.local.freq_base", 1e4);
-  const double cap = fields.number("final_logit_softcapping", 0.0);
-  if (cap > 0) json["final_logit_softcapping"] = cap;
 }
 
 /// The type of most of a model's weights, in transformers' spelling.
@@ -248,7 +219,7 @@ Json read_gguf_config(const GgufFile& file) {
   const std::string architecture = find_architecture(fields, where);
   const std::string& gguf = fields.architecture();
   const bool is_llama = gguf == "llama", slides = has_window(fields);
-  if (slides && !is_llama && gguf != "gemma3" && gguf != "gpt-oss") {
+  if (slides && !is_llama && gguf != "gemma3" && gguf != "gpt-oss" && gguf != "olmo2") {
     fields.fail("attention.sliding_window", "is not supported");
   }
   // Tied embeddings may be there as the head alone.
@@ -289,10 +260,13 @@ Json read_gguf_config(const GgufFile& file) {
     if (slides) json["sliding_window"] = fields.size("attention.sliding_window");
   } else if (gguf == "gemma3") {
     add_gemma3(fields, head_dim, json);
+  } else if (is_ministral3(fields)) {
+    add_ministral3(fields, json);
   } else if (gguf != "qwen2") {
     if (has_experts(fields)) add_experts(fields, json);
     json["attention_bias"] = file.entries().contains("blk.0.attn_q.bias");
   }
+  if (is_olmo3(fields)) add_olmo3(file, fields, json);
   return json;
 }
 

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "core/error.h"
-#include "tensors/gguf_metadata.h"
+#include "core/json.h"
+#include "tensors/gguf_file.h"
 
 namespace predgen {
 
@@ -47,5 +48,20 @@ class GgufFields {
   const GgufMetadata& metadata_;
   const std::string name_;
 };
+
+// What single families have beside the fields of all: read into `json`, a config.json.
+
+void add_gemma3(const GgufFields& fields, int64_t head_dim, Json& json);
+/// Windows and positions by layer.
+void add_olmo3(const GgufFile& file, const GgufFields& fields, Json& json);
+void add_ministral3(const GgufFields& fields, Json& json);
+/// Architectures whose experts are read.
+bool has_experts(const GgufFields& fields);
+/// llama.cpp has experts in all layers, and divides Qwen's weights by their sum.
+void add_experts(const GgufFields& fields, Json& json);
+
+constexpr const char *kGgufYarnLogMultiplier = "rope.scaling.yarn_log_multiplier",
+                     *kGgufTemperatureScale = "attention.temperature_scale",
+                     *kGgufWindowPattern = "attention.sliding_window_pattern";
 
 }  // namespace predgen

@@ -21,7 +21,8 @@ int64_t gemma3_query_scalar(int64_t num_layers, int64_t hidden_size, int64_t num
 }
 
 int64_t rows_in_pairs(const WeightSpec& weight, std::string_view architecture) {
-  const bool has_pairs = architecture == "llama" || architecture == "smollm3";
+  const bool has_pairs =
+      architecture == "llama" || architecture == "smollm3" || architecture == "mistral3";
   return has_pairs ? weight.rotary_rows : 0;
 }
 

@@ -9,18 +9,22 @@
 
 namespace predgen {
 
-/// GGUF's names of transformers' architectures. A Mistral is a "llama" there, with a window.
+/// GGUF's names of transformers' architectures. A Mistral is a "llama" there, with a window, and an
+/// OLMo 3 an "olmo2".
 constexpr std::pair<std::string_view, const char*> kGgufArchitectures[] = {
-    {"llama", "LlamaForCausalLM"},     {"llama", "MistralForCausalLM"},
-    {"smollm3", "SmolLM3ForCausalLM"}, {"qwen2", "Qwen2ForCausalLM"},
-    {"qwen3", "Qwen3ForCausalLM"},     {"olmo2", "Olmo2ForCausalLM"},
-    {"gemma3", "Gemma3ForCausalLM"},   {"qwen3moe", "Qwen3MoeForCausalLM"},
-    {"gpt-oss", "GptOssForCausalLM"}};
+    {"llama", "LlamaForCausalLM"},        {"llama", "MistralForCausalLM"},
+    {"smollm3", "SmolLM3ForCausalLM"},    {"qwen2", "Qwen2ForCausalLM"},
+    {"qwen3", "Qwen3ForCausalLM"},        {"olmo2", "Olmo2ForCausalLM"},
+    {"gemma3", "Gemma3ForCausalLM"},      {"qwen3moe", "Qwen3MoeForCausalLM"},
+    {"gpt-oss", "GptOssForCausalLM"},     {"olmo2", "Olmo3ForCausalLM"},
+    {"mistral3", "Ministral3ForCausalLM"}};
 
 /// What llama.cpp assumes about Gemma 3: every sixth layer sees all positions, and scores are
 /// divided by the square root of the head size (in the 62-layer model, of hidden size / number of
 /// heads).
 constexpr int64_t kGemma3Pattern = 6;
+/// And about OLMo 3, whose other layers have the plain positions of the base.
+constexpr int64_t kOlmo3Pattern = 4;
 int64_t gemma3_query_scalar(int64_t num_layers, int64_t hidden_size, int64_t num_heads,
                             int64_t head_dim);
 

@@ -37,6 +37,10 @@ void check_assumptions(const ModelConfig& config, std::string_view architecture)
     if (architecture == "gemma3" && slides != ((i + 1) % kGemma3Pattern != 0)) {
       refuse(config, "other windows than in all but every sixth layer");
     }
+    const bool is_olmo3 = config.architecture == "Olmo3ForCausalLM";
+    if (is_olmo3 && slides != ((i + 1) % kOlmo3Pattern != 0)) {
+      refuse(config, "other windows than in all but every fourth layer");
+    }
     if (architecture.starts_with("qwen") && slides) refuse(config, "windows");
     if (architecture == "gpt-oss" && slides != (i % 2 == 0)) {
       refuse(config, "other windows than in every other layer");
@@ -44,6 +48,12 @@ void check_assumptions(const ModelConfig& config, std::string_view architecture)
     const ExpertsSpec& experts = config.layer(i).experts;
     if (architecture == "qwen3moe" && (experts.count == 0 || !experts.is_normalised)) {
       refuse(config, "layers without experts or \"norm_topk_prob\": false");
+    }
+  }
+  if (config.architecture == "Olmo3ForCausalLM") {
+    const RopeConfig& sliding = config.ropes.back();
+    if (sliding.theta != config.ropes.front().theta || sliding.kind != RopeKind::kDefault) {
+      refuse(config, "positions of their own in layers with a window");
     }
   }
   if (architecture == "gemma3") {
@@ -104,7 +114,13 @@ class Writer {
       add_size("expert_feed_forward_length", experts.width);
     }
     const int64_t window = config_.widest_window();
+    if (window > 0 && architecture_ == "mistral3") refuse(config_, "windows");
     if (window > 0) add_size("attention.sliding_window", window);
+    if (config_.architecture == "Olmo3ForCausalLM") {
+      std::vector<bool> slides;
+      for (const LayerSpec& layer : config_.layers) slides.push_back(layer.attention.window > 0);
+      contents_.add(key("attention.sliding_window_pattern"), slides);
+    }
     if (config_.logit_softcap > 0) {
       add_number("final_logit_softcapping", config_.logit_softcap);
     }
@@ -129,8 +145,10 @@ class Writer {
         add_size("rope.scaling.original_context_length", rope.original_positions);
         add_number("rope.scaling.yarn_beta_fast", rope.beta_fast);
         add_number("rope.scaling.yarn_beta_slow", rope.beta_slow);
-        if (const double own = rope.attention_factor / yarn_attention_factor(rope.factor);
-            std::abs(own - 1.0) > 1e-6) {
+        if (architecture_ == "mistral3") {
+          add_ministral3_scaling(rope);
+        } else if (const double own = rope.attention_factor / yarn_attention_factor(rope.factor);
+                   std::abs(own - 1.0) > 1e-6) {
           add_number("rope.scaling.attn_factor", own);                         // for llama.cpp
           add_number("rope.scaling.yarn_attn_factor", rope.attention_factor);  // as converters do
         }
@@ -142,6 +160,14 @@ class Writer {
       case RopeKind::kNone:
         refuse(config_, "dynamic rope_scaling");
     }
+  }
+
+  /// By what llama.cpp divides the usual factor; 0: by nothing.
+  void add_ministral3_scaling(const RopeConfig& rope) {
+    const double divisor = yarn_attention_factor(rope.factor) / rope.attention_factor;
+    const double weight = (divisor - 1.0) / (yarn_attention_factor(rope.factor) - 1.0);
+    add_number("rope.scaling.yarn_log_multiplier", rope.factor > 1 ? weight : 0.0);
+    if (rope.query_beta != 0) add_number("attention.temperature_scale", rope.query_beta);
   }
 
   const GgufType& type_of(const WeightSpec& weight) const {

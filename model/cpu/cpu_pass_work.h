@@ -218,7 +218,8 @@ class CpuPass::Work {
       attention.to = x() + i * shared * D;
       attention.heads = shared;
       attention.head_dim = D;
-      attention.scale = 1.0f / std::sqrt(scalar);
+      const RopeConfig& rope = config_.ropes[static_cast<size_t>(weights.spec.rope)];
+      attention.scale = static_cast<float>(rope.query_scale(token.position)) / std::sqrt(scalar);
       const std::vector<float>& sinks = pass_.layers_[index].sinks;
       if (!sinks.empty()) attention.sinks = sinks.data() + i % G * shared;
       kernels_.attend(attention);

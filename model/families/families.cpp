@@ -8,9 +8,10 @@
 namespace predgen {
 
 std::span<const Family> families() {
-  static const std::array kFamilies{Family::kQwen2,   Family::kQwen3,    Family::kLlama,
-                                    Family::kMistral, Family::kOlmo2,    Family::kGemma3,
-                                    Family::kSmolLM3, Family::kQwen3Moe, Family::kGptOss};
+  static const std::array kFamilies{Family::kQwen2,   Family::kQwen3,     Family::kLlama,
+                                    Family::kMistral, Family::kOlmo2,     Family::kGemma3,
+                                    Family::kSmolLM3, Family::kQwen3Moe,  Family::kGptOss,
+                                    Family::kOlmo3,   Family::kMinistral3};
   return kFamilies;
 }
 

@@ -27,8 +27,8 @@ struct Family {
   /// Adds the same to a config.json.
   void (*write)(const ModelConfig& config, Json& json);
 
-  static const Family kGemma3, kGptOss, kLlama, kMistral, kOlmo2, kQwen2, kQwen3, kQwen3Moe,
-      kSmolLM3;
+  static const Family kGemma3, kGptOss, kLlama, kMinistral3, kMistral, kOlmo2, kOlmo3, kQwen2,
+      kQwen3, kQwen3Moe, kSmolLM3;
 };
 
 /// Every supported family.

@@ -2,63 +2,17 @@
 
 #include "core/error.h"
 #include "model/families/families.h"
+#include "model/families/layers_by_type.h"
 
 namespace predgen {
 namespace {
 
-constexpr const char *kSliding = "sliding_attention", *kFull = "full_attention";
-
-/// Windows and the rotation that goes with them: from "layer_types", else every
-/// `sliding_window_pattern`-th layer is full.
-void read_windows(const ConfigFields& fields, ModelConfig& config) {
-  const size_t num_layers = config.layers.size();
-  const auto pattern = static_cast<size_t>(fields.size("sliding_window_pattern", 6));
-  const bool has_types = fields.has("layer_types");
-  const Json types = has_types ? fields.at("layer_types") : Json::array();
-  if (has_types && (!types.is_array() || types.size() != num_layers)) {
-    fields.fail("layer_types", "must have one entry for each layer");
-  }
-  for (size_t i = 0; i < num_layers; ++i) {
-    const bool slides = has_types ? types[i] == kSliding : (i + 1) % pattern != 0;
-    if (has_types && !slides && types[i] != kFull) {
-      fields.fail("layer_types",
-                  fmt::format("must be {} or {}, not {}", kSliding, kFull, types[i].dump()));
-    }
-    if (!slides) continue;
-    if (fields.is_null("sliding_window")) {
-      fields.fail("sliding_window", "is null, but there are sliding layers");
-    }
-    config.layers[i].attention.window = fields.size("sliding_window", 4096);
-    config.layers[i].attention.rope = 1;
-  }
-}
-
-/// For the layers of one type: transformers 5 has "rope_parameters" for each type, transformers 4 a
-/// base for each and a "rope_scaling" for the full ones.
+/// Transformers 4 has a base for each type beside the layers' other fields.
 RopeConfig read_rope(const ConfigFields& fields, const ModelConfig& config, const char* type,
                      const char* base, double theta) {
-  Json rope = Json::object();
-  const auto take = [&](const Json& from, const char* key) {
-    if (!from.is_object()) fields.fail(key, "must be an object");
-    rope.update(from);
-  };
-  if (fields.has("rope_parameters")) {
-    const Json& types = fields.at("rope_parameters");
-    if (!types.is_object()) fields.fail("rope_parameters", "must be an object");
-    const ConfigFields by_type(types, fields.where() + ": \"rope_parameters\"");
-    for (const auto& [name, value] : types.items()) {
-      if (name != kSliding && name != kFull) by_type.absent(name.c_str());
-    }
-    if (by_type.has(type)) take(by_type.at(type), type);
-  }
-  if (type == kFull && fields.has("rope_scaling")) take(fields.at("rope_scaling"), "rope_scaling");
+  Json rope = rope_fields(fields, type);
   if (!rope.contains("rope_theta")) rope["rope_theta"] = fields.positive(base, theta);
-  Json own{{"rope_parameters", rope}};
-  if (fields.has("original_max_position_embeddings")) {
-    own["original_max_position_embeddings"] = fields.at("original_max_position_embeddings");
-  }
-  return RopeConfig::read(ConfigFields(own, fmt::format("{}: {}", fields.where(), type)),
-                          config.max_positions);
+  return read_rope_of(fields, config, type, rope);
 }
 
 void read_gemma3(const ConfigFields& fields, ModelConfig& config) {
@@ -78,12 +32,12 @@ void read_gemma3(const ConfigFields& fields, ModelConfig& config) {
   fields.absent("attn_logit_softcapping");  // which the reference reads but does not apply
   config.logit_softcap = fields.positive("final_logit_softcapping", 0);
   config.embedding_scale = std::sqrt(static_cast<double>(config.hidden_size));
-  read_windows(fields, config);
-  config.ropes = {read_rope(fields, config, kFull, "rope_theta", 1e6),
-                  read_rope(fields, config, kSliding, "rope_local_base_freq", 1e4)};
+  read_layer_types(fields, fields.size("sliding_window_pattern", 6), 4096, config);
+  config.ropes = {read_rope(fields, config, kFullType, "rope_theta", 1e6),
+                  read_rope(fields, config, kSlidingType, "rope_local_base_freq", 1e4)};
   if (config.ropes.back().kind != RopeKind::kDefault) {
     throw UserError("{}: a rope_type of {} other than default is not supported", fields.where(),
-                    kSliding);
+                    kSlidingType);
   }
   if (!fields.has("head_dim")) config.head_dim = 256;
   config.tie_word_embeddings = fields.flag("tie_word_embeddings", true);
@@ -96,12 +50,7 @@ void write_gemma3(const ModelConfig& config, Json& json) {
   json["hidden_activation"] = kGeluTanh;
   json["query_pre_attn_scalar"] = attention.query_scalar;
   json["rope_local_base_freq"] = config.ropes.back().theta;
-  json["layer_types"] = Json::array();
-  for (const LayerSpec& layer : config.layers) {
-    const int64_t window = layer.attention.window;
-    if (window > 0) json["sliding_window"] = window;
-    json["layer_types"].push_back(window > 0 ? kSliding : kFull);
-  }
+  write_layer_types(config, json);
 }
 
 }  // namespace

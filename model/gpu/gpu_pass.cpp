@@ -102,6 +102,7 @@ std::string GpuPass::refusal(const ModelConfig& config) {
     if (layer.feed_forward.width > 0) return lacks("mlp_width");
   }
   if (config.logit_softcap != 0) return lacks("logit_softcap");
+  if (config.ropes.front().query_beta != 0) return lacks("query_scale by position");
   if (config.num_ropes() > 2) return lacks("third kind of rotary positions");
   const int64_t shared = config.num_heads / config.num_kv_heads, D = config.head_dim;
   if (D > kMaxGpuHeadDim || D % 8 != 0) {

@@ -178,7 +178,7 @@ at::Tensor Attention::run(const ModelConfig& config, const at::Tensor& input_BTE
     if (spec.qk_norm == QkNorm::kHead) x = normed(x, norm_weight);
     return x.transpose(1, 2);
   };
-  const at::Tensor queries = rotation(project(q, q_norm, config.num_heads));
+  const at::Tensor queries = rotation.of_queries(project(q, q_norm, config.num_heads));
   const at::Tensor keys = rotation(project(k, k_norm, config.num_kv_heads));
   return o(attend(queries, keys, project(v, {}, config.num_kv_heads)), gate_BT1);
 }

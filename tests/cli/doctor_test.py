@@ -2,6 +2,7 @@
 
 import ctypes.util
 import math
+import os
 import re
 import shutil
 import subprocess
@@ -14,8 +15,9 @@ from tiny_model import make_voice
 DEMO = REPOSITORY / "checkpoints" / "demo"
 
 
-def doctor(*arguments):
-    return subprocess.run([PREDGEN, "doctor", *map(str, arguments)], capture_output=True, text=True)
+def doctor(*arguments, **more):
+    return subprocess.run([PREDGEN, "doctor", *map(str, arguments)], capture_output=True, text=True,
+                          env=os.environ | more)
 
 
 def main():
@@ -45,6 +47,13 @@ def main():
     check("no" in small.stdout.split("fits into 4 GiB")[1], "it does not fit beside Zonos")
     for arguments in (["--memory", "0"], ["--context", "-1"]):
         check(doctor("--model", DEMO, *arguments).returncode == 2, f"{arguments} are refused")
+    with tempfile.TemporaryDirectory() as scratch:
+        check("suits this machine" not in doctor(PREDGEN_MODELS=scratch).stdout, "no models: none suits")
+        (Path(scratch) / "demo").symlink_to(DEMO)
+        (Path(scratch) / "broken.gguf").write_bytes(b"no model")
+        said = doctor(PREDGEN_MODELS=scratch).stdout
+        check(re.search(r"^  demo +\d+ MB  about \S+ tokens/s", said, re.MULTILINE) and "broken" not in said and
+              "demo suits this machine best: predgen talk --model demo" in said, "which of the models here suits this machine")
     with tempfile.TemporaryDirectory() as scratch:
         broken = Path(scratch) / "model"
         for name, part in (("model.safetensors", "MISSING"), ("tokenizer.json", "MISSING"),

@@ -124,15 +124,17 @@ def check_speech(folder):
     (row,) = folder.models()["speech_models"]
     check(set(row) == {"name", "path", "error"} and "has 0 bytes" in row["error"] and
           "predgen models get hibari --overwrite fetches it again" in row["error"], f"a damaged one says so: {row}")
+    languages = [name for name, model in known_models.MODELS.items() if not model.is_folder]
     for missing in known_models.MODELS:
-        if missing not in ("hibari", "smollm2"):
+        if missing in languages:
+            (folder.path / f"{missing}.gguf").write_bytes(b"no model")
+        elif missing != "hibari":
             add_voice(folder, missing, b"sound")
-    (folder.path / "smollm2.gguf").write_bytes(b"no model")
     check(folder.models()["can_be_fetched"] == [] and "Can be fetched" not in folder.run("models").stdout,
           "nothing is left to fetch")
     for missing in known_models.MODELS:
         shutil.rmtree(folder.path / missing, ignore_errors=True)
-    (folder.path / "smollm2.gguf").unlink()
+        (folder.path / f"{missing}.gguf").unlink(missing_ok=True)
 
 
 def check_names(folder):
@@ -205,8 +207,10 @@ def check_rm(folder):
     for name in ("../elsewhere", str(kept), "kept", ".", ""):
         check(folder.run("models", "rm", name).returncode == 2 and kept.exists(), f"rm {name!r}: nothing elsewhere")
     split = [row["name"] for row in folder.models()["models"] if row["name"].startswith("split")]
-    done = folder.run("models", "rm", "joe", "link", *split)
+    (folder.path / ".joined-qwen-coder-0.5b.gguf").write_bytes(b"part")
+    done = folder.run("models", "rm", "joe", "link", "qwen-coder-0.5b", *split)
     check(done.returncode == 0 and "(3 MB)" in done.stdout, f"{done.stdout} {done.stderr}")
+    check(not list(folder.path.glob(".joined*")), "what was fetched of a model is gone, too")
     check(not list(folder.path.glob("split*.gguf")) and not (folder.path / "joe").exists() and not (folder.path / "link").exists(),
           "they are gone, all parts of the split one, too")
     check((kept / "config.json").exists() and len(list(folder.path.glob("split*"))) == 1, "what a link names stays, and what is no part")

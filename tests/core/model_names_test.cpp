@@ -57,13 +57,24 @@ TEST_F(ModelNames, ANameIsLookedUpInTheFolder) {
   expect_missing("sub/tiny", {"sub/tiny"});
 }
 
+TEST_F(ModelNames, ABegunFetchIsNoModel) {
+  const fs::path part = add(".joined-qwen-coder-1.5b.gguf");
+  add(".joined-other.gguf");
+  EXPECT_TRUE(models_in(folder_.path()).empty());
+  const std::vector<NamedModel> begun = begun_models_in(folder_.path());
+  ASSERT_EQ(begun.size(), 1);
+  EXPECT_EQ(begun[0].name, "qwen-coder-1.5b");
+  EXPECT_EQ(begun[0].path, part);
+  expect_missing("qwen-coder-1.5b", {"predgen models get qwen-coder-1.5b"});
+}
+
 TEST_F(ModelNames, AMissingNameIsAnsweredWithWhatIsThere) {
   expect_missing("smollm2", {"smollm2: ", "predgen models get smollm2"});
   expect_missing("smollm2.gguf", {"predgen models get smollm2 "});
   expect_missing("smollm", {"smollm: ", "did you mean \"smollm2\"?"});
   add("tiny.gguf");
   expect_missing("tinny", {"did you mean \"tiny\"?"});
-  expect_missing("something-else", {"smollm2, tiny", folder_.path().string()});
+  expect_missing("something-else", {"qwen-coder-1.5b, tiny", folder_.path().string()});
   expect_missing(std::string(200, 'x'), {"xxx"});
   expect_missing(std::string(5000, 'x'), {"xxx..", "name too long"});
   expect_user_error([] { find_model("tinny", {}); }, {"tinny", "PREDGEN_MODELS"});

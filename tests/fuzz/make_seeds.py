@@ -293,6 +293,11 @@ write("config", "qwen2", sizes | {"architectures": ["Qwen2ForCausalLM"], "use_sl
 write("config", "qwen3", sizes | {"model_type": "qwen3", "head_dim": 8, "layer_types": ["full_attention"] * 3})
 write("config", "mistral", sizes | {"model_type": "mistral", "sliding_window": None, "head_dim": 6})
 write("config", "olmo2", sizes | {"model_type": "olmo2"})
+write("config", "olmo3", sizes | {"model_type": "olmo3", "sliding_window": 8, "rope_scaling": {
+    "rope_type": "yarn", "factor": 4.0}})
+write("config", "ministral3", sizes | {"model_type": "ministral3", "head_dim": 8, "rope_parameters": {
+    "rope_type": "yarn", "factor": 4.0, "rope_theta": 1e6, "mscale": 1.0, "mscale_all_dim": 1.0,
+    "llama_4_scaling_beta": 0.1, "original_max_position_embeddings": 16}})
 write("config", "smollm3", sizes | {"model_type": "smollm3", "no_rope_layers": [1, 0, 1]})
 gemma3 = sizes | {"model_type": "gemma3_text", "query_pre_attn_scalar": 8, "sliding_window": 8}
 write("config", "gemma3", gemma3 | {"sliding_window_pattern": 2, "rope_local_base_freq": 1e4, "rope_theta": 1e6, "head_dim": 8,

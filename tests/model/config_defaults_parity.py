@@ -17,7 +17,8 @@ KEPT = ("architectures", "model_type", "dtype", "transformers_version", "use_sli
         "eos_token_id", "pad_token_id")
 LISTS = ("layer_types", "no_rope_layers")  # by layer
 # The default is then another number than what this test would take instead.
-HEADS = {"qwen2": 64, "qwen3": 64, "mistral": 16, "gemma3": 8, "smollm3": 8, "qwen3_moe": 8, "gpt_oss": 16}
+HEADS = {"qwen2": 64, "qwen3": 64, "mistral": 16, "gemma3": 8, "smollm3": 8, "qwen3_moe": 8, "gpt_oss": 16,
+         "ministral3": 16}
 # The default of 128 experts takes long, and is for the whole test.
 KEPT_IN_SAMPLE = ("num_local_experts",)
 

@@ -11,7 +11,7 @@ except ImportError as error:
     sys.exit(77)
 
 MAPS = {"llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3", "olmo2": "olmo2", "smollm3": "smollm3",
-        "gemma3_text": "gemma3", "qwen3_moe": "qwen3moe", "gpt_oss": "gpt-oss"}
+        "gemma3_text": "gemma3", "qwen3_moe": "qwen3moe", "gpt_oss": "gpt-oss", "olmo3": "olmo2", "ministral3": "mistral3"}
 MODULES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
            "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
            "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "mlp.gate": "ffn_gate_inp", "mlp.router": "ffn_gate_inp",
@@ -22,7 +22,7 @@ OTHER_NORMS = {"gpt-oss": {"post_attention_layernorm": "post_attention_norm"},
                          "post_feedforward_layernorm": "post_ffw_norm"},
                "gemma3": {"input_layernorm": "attn_norm", "post_attention_layernorm": "post_attention_norm",
                           "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}}
-PAIRS = {"llama", "smollm3"}  # whose rotary pairs lie beside each other
+PAIRS = {"llama", "smollm3", "mistral3"}  # whose rotary pairs lie beside each other
 NO_SPLIT = 1 << 60
 
 
@@ -98,6 +98,10 @@ def hyperparameters(writer, config, arch):
         if config.final_logit_softcapping:
             writer.add_final_logit_softcapping(config.final_logit_softcapping)
         rope = rope["full_attention"]
+    elif config.model_type == "olmo3":
+        writer.add_sliding_window(config.sliding_window)
+        writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in config.layer_types])
+        rope = rope["full_attention"]
     elif config.model_type == "mistral" and config.sliding_window:
         writer.add_sliding_window(config.sliding_window)
     writer.add_rope_dimension_count(head_dim(config))
@@ -110,6 +114,9 @@ def hyperparameters(writer, config, arch):
         writer.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
         if rope.get("attention_factor") is not None:
             writer.add_rope_scaling_yarn_attn_factor(rope["attention_factor"])
+    if arch == "mistral3":
+        writer.add_rope_scaling_yarn_log_mul(rope["mscale_all_dim"])
+        writer.add_attn_temperature_scale(rope["llama_4_scaling_beta"])
     if rope["rope_type"] == "llama3":
         writer.add_tensor("rope_freqs.weight", llama3_divisors(rope, head_dim(config)).numpy())
 

@@ -86,6 +86,10 @@ TEST(ModelConfig, EveryFamilyWritesWhatItReads) {
         family("MistralForCausalLM", "mistral", {{"sliding_window", 4096}, {"head_dim", 64}}),
         family("MistralForCausalLM", "mistral", {{"sliding_window", nullptr}}),
         family("Olmo2ForCausalLM", "olmo2", Json::object()),
+        family("Olmo3ForCausalLM", "olmo3", {{"rope_scaling", yarn}, {"sliding_window", 9}}),
+        family("Ministral3ForCausalLM", "ministral3", {{"sliding_window", 77}, {"head_dim", 64}}),
+        family("Ministral3ForCausalLM", "ministral3",
+               {{"rope_parameters", {{"rope_theta", 1e5}, {"llama_4_scaling_beta", 0.2}}}}),
         family("Qwen3ForCausalLM", "qwen3", slides),
         family("SmolLM3ForCausalLM", "smollm3", {{"no_rope_layer_interval", 3}}),
         family("Qwen2ForCausalLM", "qwen2", {{"rope_scaling", yarn}})}) {
@@ -100,6 +104,10 @@ TEST(ModelConfig, EveryFamilyWritesWhatItReads) {
     EXPECT_EQ(again.num_parameters(), config.num_parameters());
     EXPECT_TRUE(at::equal(again.inverse_frequencies(), config.inverse_frequencies()));
     EXPECT_EQ(again.ropes.front().attention_factor, config.ropes.front().attention_factor);
+    for (const int64_t position : {0, 9, 20000, 100000}) {
+      EXPECT_EQ(again.ropes.front().query_scale(position),
+                config.ropes.front().query_scale(position));
+    }
   }
 }
 
@@ -217,6 +225,55 @@ TEST(ModelConfig, FamiliesDifferWhereTheReferenceDoes) {
   };
   EXPECT_EQ(window(Json::object()), 4096);
   EXPECT_EQ(window({{"sliding_window", nullptr}}), 0);
+}
+
+TEST(ModelConfig, Olmo3HasPositionsByTypeOfLayer) {
+  const auto read = [](const Json& more) {
+    return ModelConfig::from_json(family("Olmo3ForCausalLM", "olmo3", more), "config.json");
+  };
+  const Json yarn{{"rope_type", "yarn"}, {"factor", 8.0}};
+  const ModelConfig config = read({{"rope_scaling", yarn}});
+  for (int64_t i = 0; i < 8; ++i) {
+    const bool is_full = i % 4 == 3;
+    EXPECT_EQ(config.layer(i).attention.window, is_full ? 0 : 4096);
+    EXPECT_EQ(config.layer(i).attention.rope, is_full ? 0 : 1);
+  }
+  EXPECT_EQ(config.ropes.front().kind, RopeKind::kYarn);
+  EXPECT_EQ(config.ropes.front().theta, 1e6);  // as it says
+  EXPECT_EQ(config.ropes.back().kind, RopeKind::kDefault);
+  EXPECT_EQ(config.ropes.back().theta, 5e5);  // like the reference, the usual one
+  const Json both{{"full_attention", {{"rope_theta", 1e5}}},
+                  {"sliding_attention", {{"rope_theta", 1e3}}}};
+  EXPECT_EQ(read({{"rope_parameters", both}}).ropes.front().theta, 1e5);
+  EXPECT_EQ(read({{"rope_parameters", both}}).ropes.back().theta, 1e3);
+  const auto refused = [&](const Json& more, const std::string& part) {
+    expect_user_error([&] { read(more); }, {"config.json", part});
+  };
+  refused({{"layer_types", {"full_attention"}}}, "each layer");
+  refused({{"layer_types", std::vector<std::string>(28, "chunked_attention")}},
+          "sliding_attention");
+  refused({{"sliding_window", nullptr}}, "sliding_window");
+  refused({{"rope_parameters", {{"rope_type", "default"}}}}, "rope_type");
+}
+
+TEST(ModelConfig, Ministral3ScalesQueriesByTheirPosition) {
+  const auto read = [](const Json& more) {
+    Json json = family("Ministral3ForCausalLM", "ministral3", more);
+    json.erase("rope_theta");
+    return ModelConfig::from_json(json, "config.json");
+  };
+  const RopeConfig usual = read(Json::object()).ropes.front();
+  EXPECT_EQ(usual.kind, RopeKind::kYarn);
+  EXPECT_EQ(usual.theta, 1e6);
+  EXPECT_EQ(usual.attention_factor, 1.0);
+  EXPECT_EQ(usual.query_scale(16383), 1.0);
+  EXPECT_DOUBLE_EQ(usual.query_scale(16384), 1.0 + 0.1 * std::log(2.0));
+  EXPECT_DOUBLE_EQ(usual.query_scale(65535), 1.0 + 0.1 * std::log(4.0));
+  const Json plain{{"rope_theta", 1e4}};
+  EXPECT_EQ(read({{"rope_parameters", plain}}).ropes.front().query_scale(1 << 20), 1.0);
+  const Json negative{{"rope_theta", 1e4}, {"llama_4_scaling_beta", -1}};
+  expect_user_error([&] { read({{"rope_parameters", negative}}); }, {"llama_4_scaling_beta"});
+  expect_user_error([&] { read({{"layer_types", {"full_attention"}}}); }, {"layer_types"});
 }
 
 TEST(ModelConfig, RopeScalingStretchesTheContext) {

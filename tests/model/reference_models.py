@@ -11,8 +11,8 @@ from program import PREDGEN, REPOSITORY, check  # noqa: E402, F401
 try:
     import torch
     from safetensors.torch import load_file
-    from transformers import (AutoModelForCausalLM, Gemma3TextConfig, LlamaConfig, MistralConfig,
-                              GptOssConfig, Olmo2Config, Qwen2Config, Qwen3Config,
+    from transformers import (AutoModelForCausalLM, Gemma3TextConfig, GptOssConfig, LlamaConfig, Ministral3Config,
+                              MistralConfig, Olmo2Config, Olmo3Config, Qwen2Config, Qwen3Config,
                               Qwen3MoeConfig, SmolLM3Config)
 except ImportError as error:
     print(f"skipped: {error}")
@@ -22,7 +22,8 @@ torch.set_num_threads(2)
 TOLERANCE = 1e-4  # of float32 logits
 FAMILIES = {"qwen2": Qwen2Config, "qwen3": Qwen3Config, "llama": LlamaConfig,
             "mistral": MistralConfig, "olmo2": Olmo2Config, "gemma3": Gemma3TextConfig,
-            "smollm3": SmolLM3Config, "qwen3_moe": Qwen3MoeConfig, "gpt_oss": GptOssConfig}
+            "smollm3": SmolLM3Config, "qwen3_moe": Qwen3MoeConfig, "gpt_oss": GptOssConfig,
+            "olmo3": Olmo3Config, "ministral3": Ministral3Config}
 THREADS = ["--threads", "2"]
 
 
@@ -31,10 +32,19 @@ def make_config(family="qwen2", **changes):
                  num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=256,
                  tie_word_embeddings=True, bos_token_id=None, eos_token_id=None, pad_token_id=None)
     rope = {"rope_type": "default", "rope_theta": changes.pop("rope_theta", 10000.0)}
-    rope.update(changes.pop("rope", {}))
+    changes_of_rope = changes.pop("rope", {})
+    rope.update(changes_of_rope)
     if family == "gemma3":
         local = {"rope_type": "default", "rope_theta": changes.pop("local_theta", 100.0)}
         rope = {"full_attention": rope, "sliding_attention": local}
+        sizes["head_dim"] = 16
+    if family == "olmo3":
+        rope = {"full_attention": rope, "sliding_attention": {
+            "rope_type": "default", "rope_theta": changes.pop("local_theta", rope["rope_theta"])}}
+    if family == "ministral3":
+        rope = {"rope_type": "yarn", "rope_theta": rope["rope_theta"], "factor": 4.0, "beta_fast": 32.0,
+                "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.3,
+                "original_max_position_embeddings": 64, "max_position_embeddings": 256} | changes_of_rope
         sizes["head_dim"] = 16
     if family == "mistral":
         sizes["sliding_window"] = None
@@ -55,7 +65,7 @@ def make_model(config, seed=0, scale=1.0):
         for name, weight in model.named_parameters():
             if name.endswith("bias"):
                 # A norm after a large bias would leave nothing but the bias.
-                weight.normal_(0, 0.1 if config.model_type == "olmo2" else 0.5)
+                weight.normal_(0, 0.1 if config.model_type in ("olmo2", "olmo3") else 0.5)
             elif "norm" in name:
                 weight.normal_(0 if config.model_type == "gemma3_text" else 1, 0.2)
             else:

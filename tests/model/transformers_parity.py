@@ -90,12 +90,22 @@ CASES = {
     "gpt-oss, other windows, version 4": (
         "gpt_oss", dict(num_hidden_layers=3, sliding_window=7, num_experts_per_tok=4, layer_types=[
             "full_attention", "sliding_attention", "sliding_attention"]), torch.bfloat16, None, True),
+    "OLMo 3": ("olmo3", dict(num_key_value_heads=4, tie_word_embeddings=False, num_hidden_layers=4,
+                             sliding_window=16), torch.float32, None, False),
+    "OLMo 3, yarn, layers listed, bases": (
+        "olmo3", dict(rope=YARN, local_theta=300.0, sliding_window=7, attention_bias=True, layer_types=[
+            "full_attention", "sliding_attention", "sliding_attention"]), torch.bfloat16, "60KB", False),
+    "Ministral 3": ("ministral3", {}, torch.float32, None, False),
+    "Ministral 3, window, untied, other scales": (
+        "ministral3", dict(rope=dict(mscale=0.7, mscale_all_dim=0.4, llama_4_scaling_beta=0.8,
+                                     original_max_position_embeddings=32), sliding_window=50,
+                           tie_word_embeddings=False, head_dim=24), torch.bfloat16, None, False),
     "OLMo 2, 4:2 heads, biases": ("olmo2", dict(attention_bias=True, tie_word_embeddings=False), torch.bfloat16, None,
                                   False),
 }
 # In bfloat16 on both sides: every family once.
 NARROW_CASES = ["Qwen2, tied, 4:2 heads", "Qwen3", "Llama 3.1", "Mistral v0.1, window", "OLMo 2",
-                "Gemma 3", "SmolLM3"]
+                "Gemma 3", "SmolLM3", "OLMo 3", "Ministral 3"]
 
 
 def save(model, folder, dtype, shard_size, version_4):
@@ -345,6 +355,10 @@ def check_family_faults(scratch, all_of_them):
     plant("gpt-oss", "window", lambda f: change_config(f, sliding_window=17))
     plant("gpt-oss", "YaRN's ramp", change_rope(truncate=True))
     plant("gpt-oss", "gate", None, steepen_gates)
+    plant("OLMo 3", "local rope", change_local_theta)
+    plant("OLMo 3", "window", lambda f: change_config(f, sliding_window=15))
+    plant("Ministral 3", "scale of queries", change_rope(llama_4_scaling_beta=0.2))
+    plant("Ministral 3", "where queries begin to grow", change_rope(original_max_position_embeddings=48))
     plant("Gemma 3, linear, untied, capped logits", "logit softcap",
           lambda f: change_config(f, final_logit_softcapping=4.2))
 

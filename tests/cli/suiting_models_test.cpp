@@ -1,0 +1,34 @@
+#include "cli/suiting_models.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace predgen::cli {
+namespace {
+
+TEST(SuitingModels, TheLargestThatIsFastEnoughAndFits) {
+  const SuitingModel small{"small", 100, 80}, middle{"middle", 500, 16}, large{"large", 1100, 7};
+  SuitingModel huge{"huge", 9000, 1000, false};
+  EXPECT_EQ(choose_suiting(std::vector{small, middle, large, huge}), 1);
+  EXPECT_EQ(choose_suiting(std::vector{large, small}), 1);
+  SuitingModel slow = large;
+  slow.tokens_per_second = 3;
+  EXPECT_EQ(choose_suiting(std::vector{slow, large}), 1) << "none is fast enough: the fastest";
+  EXPECT_EQ(choose_suiting(std::vector{huge}), std::nullopt);
+  EXPECT_EQ(choose_suiting({}), std::nullopt);
+}
+
+TEST(SuitingModels, ThePresentOnesAreDescribed) {
+  EXPECT_EQ(describe_suiting({}), "");
+  const std::string text =
+      describe_suiting(std::vector<SuitingModel>{{"small", 100'000'000, 80}, {"large", 900, 5}});
+  EXPECT_NE(text.find("small"), std::string::npos);
+  EXPECT_NE(text.find("large                     0 MB  about 5 tokens/s: just as fast"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("small suits this machine best"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace predgen::cli
