@@ -18,7 +18,6 @@ struct VoiceFlags {
   void add_to(CLI::App& command);
   /// UserError for flags that the chosen voice does not support.
   VoiceOptions parse() const;
-
 };
 
 }  // namespace predgen::cli
