@@ -366,8 +366,7 @@ TEST(RealtimeListening, WhatItsClientHasCancelledIsNotAnsweredAgain) {
   Talk& talk = held.talk;
   talk.send({{"type", "response.cancel"}});
   speak(talk);
-  held.house.desk.hear("two");
-  talk.client.next("input_audio_buffer.speech_started");
+  held.house.desk.hear("two");  // the answer may be over before these words, or after them
   held.house.desk.hear("");
   held.go_on();
   EXPECT_EQ(talk.client.next("response.done")["response"]["status"], "cancelled");
