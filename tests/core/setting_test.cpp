@@ -40,7 +40,7 @@ Settings settings_of(Lamp& lamp) {
           {"seed", lamp.seed, "of its flicker"}};
 }
 
-Lamp read(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
+Lamp read_lamp(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
   ConfigReader reader = ConfigReader::parse(yaml, "lamp.yaml", overrides);
   const auto lamp = read_settings<Lamp>(reader);
   reader.finish();
@@ -48,7 +48,7 @@ Lamp read(const std::string& yaml, const std::vector<std::string>& overrides = {
 }
 
 TEST(Setting, IsReadWhereItIs) {
-  const Lamp lamp = read(
+  const Lamp lamp = read_lamp(
       "on: true\nwatts: 60\nlight: {hue: 1, colour: blue}\nname: x\nsocket: floor\nplan: p\n"
       "rooms: [a, b]\nheight: 2\nseed: 7\n");
   EXPECT_TRUE(lamp.is_on);
@@ -61,13 +61,13 @@ TEST(Setting, IsReadWhereItIs) {
   EXPECT_THAT(lamp.rooms, testing::ElementsAre("a", "b"));
   EXPECT_EQ(lamp.height, 2.0);
   EXPECT_EQ(lamp.seed, 7u);
-  EXPECT_EQ(read("{}").watts, 40);
-  EXPECT_FALSE(read("{}").height);
+  EXPECT_EQ(read_lamp("{}").watts, 40);
+  EXPECT_FALSE(read_lamp("{}").height);
 }
 
 TEST(Setting, WhatIsWrongIsNamed) {
   const auto refused = [](const std::string& override, const std::vector<std::string>& parts) {
-    expect_user_error([&] { read("{}", {override}); }, parts);
+    expect_user_error([&] { read_lamp("{}", {override}); }, parts);
   };
   refused("watts=101", {"\"watts\"", "between 1 and 100", "101"});
   refused("light.colour=green", {"light.colour", "red, blue"});
@@ -75,8 +75,8 @@ TEST(Setting, WhatIsWrongIsNamed) {
   refused("height=-1", {"height", "at least 0"});
   refused("seed=-1", {"seed"});
   refused("wats=5", {"wats", "watts"});
-  expect_user_error([] { read("{on: true, watts: 5}"); }, {"watts", "too dark"});
-  EXPECT_EQ(read("{on: false, watts: 5}").watts, 5);
+  expect_user_error([] { read_lamp("{on: true, watts: 5}"); }, {"watts", "too dark"});
+  EXPECT_EQ(read_lamp("{on: false, watts: 5}").watts, 5);
   Lamp lamp;
   ConfigReader reader = ConfigReader::parse("{}", "lamp.yaml");
   read_settings(reader, {Setting("plan", lamp.plan, "").needed()});
@@ -104,7 +104,7 @@ TEST(Setting, AFileOfAllCanBeReadBack) {
   lamp.colour = Colour::kBlue;
   lamp.height = 1.5;
   const std::string text = settings_yaml(settings_of(lamp));
-  Lamp again = read(text);
+  Lamp again = read_lamp(text);
   EXPECT_EQ(again.name, lamp.name);
   EXPECT_EQ(settings_yaml(settings_of(again)), text);
   EXPECT_THAT(text,
