@@ -47,6 +47,7 @@ CallForm form_of(const Tokenizer& tokenizer) {
               .close = "}",
               .end = "]",
               .between = ", "};
+    case ToolFormat::kHarmony:  // GrammarCompiler's
     case ToolFormat::kNone:
       break;
   }

@@ -23,6 +23,7 @@ constexpr size_t kMostGrammarBytes = 512 << 10;
 /// The texts of a tokenizer's tokens; empty: it has none, so that no grammar allows it.
 /// `with_marks`: those of the marks around calls and thoughts, which other texts omit.
 std::vector<std::string> token_texts(const Tokenizer& tokenizer, bool with_marks) {
+  const ThoughtParser thoughts;
   std::vector<std::string> texts(static_cast<size_t>(tokenizer.vocab_size()));
   for (TokenId token = 0; token < tokenizer.vocab_size(); ++token) {
     std::string& text = texts[static_cast<size_t>(token)];
@@ -34,7 +35,7 @@ std::vector<std::string> token_texts(const Tokenizer& tokenizer, bool with_marks
       continue;
     }
     const bool is_mark =
-        ThoughtParser::is_marker(text) || ToolCallParser::is_marker(tokenizer.tool_format(), text);
+        thoughts.is_marker(text) || ToolCallParser::is_marker(tokenizer.tool_format(), text);
     // Llama's calls are made without it.
     if (!is_mark || text == "<|python_tag|>") text.clear();
   }
@@ -167,6 +168,11 @@ void GrammarCompiler::keep(const AnswerRules& rules, std::shared_ptr<const Gramm
 
 std::shared_ptr<const Grammar> GrammarCompiler::compile(const AnswerRules& rules) {
   PREDGEN_CHECK(!rules.allow_anything(), "nothing to compile");
+  if (tokenizer_.tool_format() == ToolFormat::kHarmony) {
+    if (!rules.form && rules.calls == AnswerRules::Calls::kAllowed) return nullptr;
+    throw UserError("{} cannot be held to a form: this model's answers are messages with channels",
+                    name_of(rules));
+  }
   if (auto known = find(rules)) return known;
   const Lock lock(work_mutex_);
   if (auto known = find(rules)) return known;
