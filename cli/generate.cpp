@@ -11,14 +11,19 @@
 #include "cli/setting_flags.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/json.h"
 #include "core/log.h"
 #include "core/stop.h"
 #include "data/past_answers.h"
+#include "runtime/generate/answer_constraint.h"
 #include "runtime/generate/generation_defaults.h"
+#include "runtime/generate/grammar_constraint.h"
 #include "runtime/generate/make_generator.h"
 #include "runtime/generate/model_source.h"
+#include "text/grammar/grammar_compiler.h"
 #include "text/streaming_text.h"
+#include "text/thoughts.h"
 #include "text/tokenizer.h"
 
 namespace predgen::cli {
@@ -29,12 +34,14 @@ constexpr const char* kGenerateExamples =
     "  predgen generate --model smollm2 --user 'What is a fjord?'\n"
     "  predgen generate --model checkpoints/demo --prompt 'The weather' --max-new-tokens 32\n"
     "  predgen generate --model checkpoints/demo --messages chat.json --decoder jacobi --json\n"
+    "  predgen generate --model smollm2 --user 'A name for a cat?' --regex '[A-Z][a-z]{2,8}'\n"
     "  predgen generate --model checkpoints/demo --token-ids 1,2,3 --temperature 0.7 --seed 1";
 
 struct GenerateOptions {
   ModelOptions model;
   std::optional<std::string> prompt, user;
   std::string messages, token_ids, input, chat_template, draft_model, past_answers;
+  std::string json_schema, regex, grammar;
   int64_t max_new_tokens = 256;
   GeneratorConfig decoder;
   std::optional<int64_t> block_size;
@@ -56,6 +63,49 @@ std::vector<InputRow> read_rows(const GenerateOptions& options) {
   if (options.user) row.messages.emplace().push_back({.role = "user", .content = *options.user});
   if (!options.token_ids.empty()) row.token_ids = parse_token_ids(options.token_ids);
   return {row};
+}
+
+/// What the answers' text must be; nullopt: anything.
+std::optional<AnswerForm> answer_form(const GenerateOptions& options) {
+  using Kind = AnswerForm::Kind;
+  const int given =
+      !options.json_schema.empty() + !options.regex.empty() + !options.grammar.empty();
+  if (given == 0) return std::nullopt;
+  if (given > 1) throw UserError("generate: give one of --json-schema, --regex and --grammar");
+  if (!options.regex.empty()) {
+    return AnswerForm{.kind = Kind::kRegex, .text = options.regex, .name = "--regex"};
+  }
+  const bool is_schema = options.grammar.empty();
+  const std::string& file = is_schema ? options.json_schema : options.grammar;
+  return AnswerForm{.kind = is_schema ? Kind::kJsonSchema : Kind::kEbnf,
+                    .text = read_file(file),
+                    .name = fmt::format("{} {}", is_schema ? "--json-schema" : "--grammar", file)};
+}
+
+/// Of each row; null: anything.
+std::vector<std::shared_ptr<const Grammar>> compile_grammars(const GenerateOptions& options,
+                                                             const std::vector<InputRow>& rows,
+                                                             const std::vector<TokenIds>& prompts,
+                                                             const Tokenizer* tokenizer) {
+  const std::optional<AnswerForm> form = answer_form(options);
+  std::vector<std::shared_ptr<const Grammar>> grammars(rows.size());
+  std::optional<GrammarCompiler> compiler;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const serve::ToolChoice& choice = rows[i].tool_choice;
+    AnswerRules rules{.form = form, .tools = rows[i].tools, .only_tool = choice.only};
+    if (choice.kind == serve::ToolChoice::Kind::kRequired) {
+      rules.calls = AnswerRules::Calls::kRequired;
+    }
+    if (rules.allow_anything()) continue;
+    if (tokenizer == nullptr) {
+      throw UserError("{}: the model has no tokenizer, which a form of answers needs", form->name);
+    }
+    rules.begins_in_thought =
+        rows[i].messages && answer_start(*tokenizer, prompts[i]) == AnswerStart::kThought;
+    if (!compiler) compiler.emplace(*tokenizer);
+    grammars[i] = compiler->compile(rules);
+  }
+  return grammars;
 }
 
 /// Where a prompt is from, for errors.
@@ -177,6 +227,8 @@ void run_generate(const GenerateOptions& options, const std::stop_token& stop) {
     prompts.push_back(input_ids(row, tokenizer.get(), options.raw_prompt));
     check_token_ids(prompts.back(), *model, place_of(options, row));
   }
+  const std::vector<std::shared_ptr<const Grammar>> grammars =
+      compile_grammars(options, rows, prompts, tokenizer.get());
   const auto show = [&](const std::string& text) {
     if (options.json || text.empty()) return;
     std::fwrite(text.data(), 1, text.size(), stdout);
@@ -185,7 +237,7 @@ void run_generate(const GenerateOptions& options, const std::stop_token& stop) {
   const SystemClock clock(stop);
   Json results = Json::array();
   for (size_t i = 0; i < rows.size(); ++i) {
-    const GenerationConfig config{
+    GenerationConfig config{
         .max_new_tokens = options.max_new_tokens,
         .stop_tokens = rows[i].messages ? tokenizer->stop_tokens() : defaults.stop_tokens,
         .sampler = sampler,
@@ -194,6 +246,11 @@ void run_generate(const GenerateOptions& options, const std::stop_token& stop) {
           throw_if_stopped(stop);
           return false;
         }};
+    if (grammars[i]) {
+      config.constraint = std::make_shared<AnswerConstraint>(
+          std::make_shared<GrammarConstraint>(grammars[i], *tokenizer), config.stop_tokens,
+          tokenizer->vocab_size());
+    }
     const int64_t draft_before = draft ? draft->num_forward_passes() : 0;
     const Seconds start = clock.now();
     Answer answer = generate_row(engine, decoder, config, prompts[i], tokenizer.get(), show, stop);
@@ -233,6 +290,11 @@ void add_generate(CLI::App& app, const std::stop_token& stop) {
   command->add_option("--block-size", options->block_size,
                       "tokens in the jacobi window; default: as many as pay here, at most 16");
   add_flags(*command, draft_settings(options->draft_model, options->past_answers));
+  command->add_option("--json-schema", options->json_schema,
+                      "file with a JSON schema: answers are JSON that it allows");
+  command->add_option("--regex", options->regex, "answers match this regular expression");
+  command->add_option("--grammar", options->grammar,
+                      "file with a grammar, as GBNF has it: answers are in its language");
   options->sampling.add_to(*command, "--top-k");
   command->add_flag("--json", options->json, "one JSON document on stdout");
   options->raw_prompt.add_to(*command);

@@ -47,16 +47,20 @@ std::vector<Message> parse_messages(const Json& list, const std::string& where) 
   return as_request(where, [&] { return serve::read_messages(with_ids(list)); });
 }
 
-/// None if the row has none, or asks for no calls.
-ToolSet parse_tools(const Json& row, const std::string& where) {
-  return as_request(where, [&] {
+/// None if the messages have none, or ask for no calls.
+void parse_tools(const Json& row, const std::string& where, InputRow& into) {
+  as_request(where, [&] {
     Json asked = Json::object();
     for (const char* key : {"tools", "tool_choice"}) {
       if (row.contains(key)) asked[key] = row[key];
     }
     serve::RequestFields fields(asked.dump());
     const std::optional<ToolSet> tools = serve::read_tools(fields, serve::ToolShape::kNested);
-    return serve::read_tool_choice(fields).value_or(true) ? tools.value_or(ToolSet()) : ToolSet();
+    into.tool_choice = serve::read_tool_choice(fields).value_or(serve::ToolChoice());
+    const bool may_call = into.tool_choice.kind != serve::ToolChoice::Kind::kNone;
+    if (may_call) into.tools = tools.value_or(ToolSet());
+    serve::check_tool_choice(into.tool_choice, into.tools, "tool_choice");
+    return true;
   });
 }
 
@@ -83,7 +87,7 @@ InputRow parse_row(const std::string& line, const std::string& where) {
   if (row.contains("prompt")) result.prompt = json_get<std::string>(row, "prompt", where);
   if (row.contains("messages")) {
     result.messages = parse_messages(row["messages"], where);
-    result.tools = parse_tools(row, where);
+    parse_tools(row, where, result);
   }
   if (row.contains("token_ids")) result.token_ids = parse_id_list(row, where);
   return result;
@@ -117,7 +121,7 @@ InputRow read_messages(const std::filesystem::path& file) {
   InputRow row;
   row.messages =
       parse_messages(json.is_object() ? json_get<Json>(json, "messages", where) : json, where);
-  if (json.is_object()) row.tools = parse_tools(json, where);
+  if (json.is_object()) parse_tools(json, where, row);
   return row;
 }
 

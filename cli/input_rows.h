@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "serve/tool_request.h"
 #include "text/tokenizer.h"
 
 namespace CLI {
@@ -19,7 +20,8 @@ struct InputRow {
   std::optional<std::string> prompt;             // raw text
   std::optional<std::vector<Message>> messages;  // through the chat template
   std::optional<TokenIds> token_ids;
-  ToolSet tools{};  // with messages: what the answer may call
+  ToolSet tools{};                  // with messages: what the answer may call
+  serve::ToolChoice tool_choice{};  // whether it must
 };
 
 /// Options of every command that reads raw prompts.

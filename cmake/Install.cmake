@@ -38,6 +38,9 @@ if(TARGET predgen-ears)
   install(TARGETS predgen-ears DESTINATION libexec/predgen)
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/predgen)
+install(FILES ${predgen_xgrammar_dir}/LICENSE DESTINATION share/doc/predgen RENAME LICENSE.xgrammar)
+# Its licence is its first lines.
+install(FILES ${predgen_xgrammar_dir}/3rdparty/picojson/picojson.h DESTINATION share/doc/predgen RENAME LICENSE.picojson)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/predgen)
 
 # Without what saves passes and, on a CPU, no time: 20 MB.

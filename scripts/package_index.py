@@ -9,10 +9,14 @@ import hashlib
 import http.client
 import json
 import os
+import pathlib
 import re
+import shutil
 import ssl
 import subprocess
 import sys
+import tarfile
+import tempfile
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -139,3 +143,19 @@ def download(package, name, size, sha256, path, before=0, total=0):
         copy_to(file_url(index_url(), package, name), path, size, sha256, before, total or size)
     except (OSError, http.client.HTTPException, ValueError, KeyError) as error:  # urllib's errors are OSErrors, too
         raise DownloadError(f"could not download {name}: {error or type(error).__name__}{advice(error)}") from error
+
+
+def unpack(package, name, size, sha256, place, target):
+    """Downloads a source distribution and makes the folder `target` of files in it, whole or not at all.
+    `place`: a member's name to its path in `target`, or None. DownloadError is one line."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as work:
+        archive, folder = pathlib.Path(work, name), pathlib.Path(work, "files")
+        download(package, name, size, sha256, archive)
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                if member.isfile() and (path := place(member.name)):
+                    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                    (folder / path).write_bytes(tar.extractfile(member).read())
+        shutil.rmtree(target, ignore_errors=True)
+        os.rename(folder, target)

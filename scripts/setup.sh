@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what predgen needs: Debian packages, a Python environment whose wheels carry LibTorch, Arrow
-# and sherpa-onnx, and small models: the language model smollm2, and the speech models of a spoken
+# and sherpa-onnx, the sources of XGrammar, and small models: the language model smollm2, and the speech models of a spoken
 # conversation. Does nothing if all this is there. Prints the environment's python as its only line on
 # stdout; everything else goes to stderr.
 #
@@ -120,6 +120,8 @@ key=$({ "$python" -c 'import sys; print(sys.version_info[:2], sys.prefix)'; unam
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/predgen
 env=$cache/env-$key
 jinja=share/llama-jinja-0.3.36  # chat templates of models, for the tests
+oracle=share/xgrammar-python-0.2.9  # its wheel, which a test compares with
+xgrammar=share/xgrammar-0.2.9  # sources, which cmake/XGrammar.cmake compiles
 # Not in requirements.txt or requirements-test.txt: their text names the environment, so a new one would be made.
 sherpa=$(versions "$root/requirements-libraries.txt" | grep '^sherpa-onnx-core==')
 gguf=gguf==0.19.0
@@ -140,9 +142,9 @@ have() { [ -e "$env/$1" ] && "$env/bin/python" -c '' 2>/dev/null; }
 
 have_base() { have DONE-base || have DONE; }
 have_gpu() { [ -n "$libtorch" ] || have DONE; }
-have_tests() { have DONE-tests && have "DONE-$gguf" && have "$clients"; }
+have_tests() { have DONE-tests && have "DONE-$gguf" && have "$clients" && have $oracle; }
 have_all() {
-  have_base && have "DONE-$sherpa" && { [ $gpu = 0 ] || have_gpu; } && { [ $with_tests = 0 ] || { have_tests && have $jinja; }; }
+  have_base && have "DONE-$sherpa" && have $xgrammar && { [ $gpu = 0 ] || have_gpu; } && { [ $with_tests = 0 ] || { have_tests && have $jinja; }; }
 }
 missing_models() {  # the names of models that are to be fetched; a user's own are not touched
   "$python" "$root/scripts/fetch_model.py" smollm2 silero smart-turn whisper-base hibari --absent --into "$models"
@@ -168,6 +170,11 @@ if ! have_all || [ ${#missing[@]} -gt 0 ]; then
       install_wheels "$sherpa" '^sherpa-onnx-core=='
       touch "$env/DONE-$sherpa"
     fi
+    if ! have $xgrammar; then
+      say "the sources of XGrammar (downloads 3 MB)"
+      "$env/bin/python" "$root/scripts/fetch_xgrammar.py" "$env/$xgrammar" >&2 ||
+        die "no sources of XGrammar (is there a network?). Run this script again when there is"
+    fi
     if [ $gpu = 1 ] && ! have_gpu; then
       say "CUDA (downloads 2.0 GB, keeps 3.0 GB)"
       install_wheels CUDA '^nvidia-'
@@ -184,6 +191,10 @@ if ! have_all || [ ${#missing[@]} -gt 0 ]; then
         install "other programs' clients" --no-deps --no-compile --target "$env/$clients.part" -r "$root/requirements-clients.txt"
         mv "$env/$clients.part" "$env/$clients"
       fi
+    fi
+    if [ $with_tests = 1 ] && ! have $oracle; then
+      install "XGrammar's wheel" --no-deps --no-compile --target "$env/$oracle.part" xgrammar==0.2.9 apache-tvm-ffi==0.1.15.post2
+      mv "$env/$oracle.part" "$env/$oracle"
     fi
     if [ $with_tests = 1 ] && ! have $jinja; then
       say "chat templates of models (downloads 77 MB, keeps 1 MB)"

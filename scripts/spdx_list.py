@@ -18,6 +18,8 @@ NAMES = {"Apache-2.0": "Apache-2.0", "BSD-3-clause": "BSD-3-Clause", "BSD-3-Clau
          "GPL-2": "GPL-2.0-only", "GPL-2+": "GPL-2.0-or-later", "GPL-3": "GPL-3.0-only", "GPL-3+": "GPL-3.0-or-later",
          "LGPL-2+": "LGPL-2.0-or-later", "LGPL-2.1": "LGPL-2.1-only", "LGPL-2.1+": "LGPL-2.1-or-later", "LGPL-3+": "LGPL-3.0-or-later"}
 OWN = [("predgen", "Apache-2.0", "all that is not listed below"),
+       ("xgrammar", "Apache-2.0", "libexec/predgen/predgen, which has it compiled in"),
+       ("picojson", "BSD-2-Clause", "the same, by way of xgrammar"), ("dlpack", "Apache-2.0", "the same"),
        ("predgen-espeak", "GPL-3.0-or-later", "libexec/predgen/predgen-espeak, which links espeak-ng"),
        ("predgen-demo-model", "CC-BY-SA-4.0", "share/predgen/checkpoints")]
 

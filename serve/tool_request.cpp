@@ -17,7 +17,7 @@ bool is_name(const std::string& name) {
   });
 }
 
-/// What the template sees of a function. Strict adherence to its schema cannot be promised.
+/// What the template sees of a function.
 Json read_function(RequestFields& fields) {
   const std::string name = fields.text("name", /*required=*/true).value();
   if (!is_name(name)) {
@@ -32,11 +32,10 @@ Json read_function(RequestFields& fields) {
   }
   function["parameters"] =
       parameters.is_null() ? Json{{"type", "object"}, {"properties", Json::object()}} : parameters;
-  fields.ignore("strict");
   return function;
 }
 
-Json read_tool(const Json& tool, ToolShape shape, const std::string& where) {
+Json read_tool(const Json& tool, ToolShape shape, const std::string& where, bool& is_strict) {
   RequestFields fields(tool, where);
   fields.any("type", /*required=*/true);
   fields.expect_neutral("type", {"function"});
@@ -45,9 +44,11 @@ Json read_tool(const Json& tool, ToolShape shape, const std::string& where) {
     fields.any("function", /*required=*/true);
     RequestFields inner = fields.object("function");
     function = read_function(inner);
+    is_strict = inner.flag("strict");
     inner.finish();
   } else {
     function = read_function(fields);
+    is_strict = fields.flag("strict");
   }
   fields.finish();
   return {{"type", "function"}, {"function", std::move(function)}};
@@ -67,20 +68,47 @@ std::optional<ToolSet> read_tools(RequestFields& fields, ToolShape shape) {
   Json shown = Json::array();
   for (const Json& tool : list) {
     const std::string where = fmt::format("{}[{}]", fields.full_name("tools"), shown.size());
-    shown.push_back(read_tool(tool, shape, where));
+    bool is_strict = false;
+    shown.push_back(read_tool(tool, shape, where, is_strict));
     tools.names.push_back(shown.back()["function"]["name"].get<std::string>());
+    if (is_strict) tools.strict.push_back(tools.names.back());
   }
   if (!tools.empty()) tools.json = shown.dump();
   return tools;
 }
 
-std::optional<bool> read_tool_choice(RequestFields& fields) {
+std::optional<ToolChoice> read_tool_choice(RequestFields& fields) {
+  using Kind = ToolChoice::Kind;
   const Json& choice = fields.any("tool_choice");
   if (choice.is_null()) return std::nullopt;
-  if (choice == "auto" || choice == "none") return choice == "auto";
+  if (choice == "auto" || choice == "none") {
+    return ToolChoice{choice == "auto" ? Kind::kAuto : Kind::kNone};
+  }
+  if (choice == "required" || choice == "any") return ToolChoice{Kind::kRequired};
+  const bool is_function = choice.is_object() && choice.value("type", Json()) == "function";
+  const Json& named = is_function && choice.contains("function") ? choice["function"] : choice;
+  if (is_function && named.is_object() && named.contains("name") && named["name"].is_string()) {
+    return ToolChoice{Kind::kRequired, named["name"].get<std::string>()};
+  }
   RequestFields::fail_unsupported(
       fields.full_name("tool_choice"),
-      "is supported as auto and none only: no answer can be made to have a call");
+      "is supported as auto, none, required, or a function with its name");
+}
+
+Json tool_choice_json(const ToolChoice& choice, ToolShape shape) {
+  if (choice.kind == ToolChoice::Kind::kAuto) return "auto";
+  if (choice.kind == ToolChoice::Kind::kNone) return "none";
+  if (choice.only.empty()) return "required";
+  const Json name{{"name", choice.only}};
+  if (shape == ToolShape::kNested) return {{"type", "function"}, {"function", name}};
+  return {{"type", "function"}, {"name", choice.only}};
+}
+
+void check_tool_choice(const ToolChoice& choice, const ToolSet& tools, const std::string& name) {
+  if (choice.kind != ToolChoice::Kind::kRequired) return;
+  const bool is_known = choice.only.empty() || std::ranges::count(tools.names, choice.only) > 0;
+  if (!tools.empty() && is_known) return;
+  RequestFields::fail_unsupported(name, "asks for a call of a function that 'tools' lack");
 }
 
 Json tools_json(const ToolSet& tools, ToolShape shape) {

@@ -17,9 +17,22 @@ enum class ToolShape { kNested, kFlat };
 /// The field `tools`; nullopt: it is missing. ApiError for anything but functions.
 std::optional<ToolSet> read_tools(RequestFields& fields, ToolShape shape);
 
-/// The field `tool_choice`: whether functions may be called. ApiError for a choice that cannot be
-/// honoured: no answer is forced to have a call.
-std::optional<bool> read_tool_choice(RequestFields& fields);
+/// Whether an answer has calls.
+struct ToolChoice {
+  enum class Kind { kAuto, kNone, kRequired };
+  Kind kind = Kind::kAuto;
+  std::string only{};  // kRequired: the function that is called; empty: any
+
+  bool operator==(const ToolChoice&) const = default;
+};
+
+/// The field `tool_choice`: auto, none, required (or any), or a function by its name; nullopt: it
+/// is missing. ApiError for others.
+std::optional<ToolChoice> read_tool_choice(RequestFields& fields);
+/// As it is sent back.
+Json tool_choice_json(const ToolChoice& choice, ToolShape shape);
+/// ApiError that names the field `name` if `choice` asks for a call that none of `tools` is.
+void check_tool_choice(const ToolChoice& choice, const ToolSet& tools, const std::string& name);
 
 /// The field `tools` as it is sent back, from what read_tools() returned.
 Json tools_json(const ToolSet& tools, ToolShape shape);

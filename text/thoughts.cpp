@@ -46,6 +46,12 @@ AnswerStart answer_start(const Tokenizer& tokenizer, TokenSpan prompt) {
   return is_thought ? AnswerStart::kThought : AnswerStart::kAnswer;
 }
 
+std::vector<std::string> closing_thought_marks() {
+  std::vector<std::string> marks;
+  for (const Marks& one : kMarks) marks.emplace_back(one.close);
+  return marks;
+}
+
 ThoughtParser::ThoughtParser(AnswerStart start) : has_thoughts_(start != AnswerStart::kText) {
   if (start == AnswerStart::kChannels) channels_.emplace();
   if (start != AnswerStart::kThought) return;

@@ -58,6 +58,9 @@ class ThoughtParser {
   bool begins_thought_ = true;             // the thought under way has no text yet
 };
 
+/// Each of which ends a thought.
+std::vector<std::string> closing_thought_marks();
+
 /// `text` without thoughts, for a voice: also without those that are closed but not begun.
 std::string without_thoughts(std::string_view text);
 

@@ -63,6 +63,10 @@ class Session {
   /// Whether the speaker says nothing, from the next turn on.
   void set_silent(bool is_silent) { is_silent_ = is_silent; }
 
+  /// What every answer may be, from the next turn on; null: anything.
+  void set_constraint(std::shared_ptr<const TokenConstraint> constraint) {
+    config_.constraint = std::move(constraint);
+  }
   /// From the next prompt on. UserError if the model's template has no tools.
   void set_tools(const ToolSet& tools);
 

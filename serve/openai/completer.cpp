@@ -8,6 +8,8 @@
 #include "core/json.h"
 #include "core/stop.h"
 #include "runtime/converse/answer_reader.h"
+#include "runtime/generate/answer_constraint.h"
+#include "runtime/generate/grammar_constraint.h"
 #include "runtime/generate/make_generator.h"
 #include "serve/api_error.h"
 #include "serve/new_id.h"
@@ -56,6 +58,7 @@ Completer::Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
       clock_(clock),
       context_length_(std::min(config.max_context, engine.model().max_positions())),
       prices_(prices),
+      grammars_(tokenizer),
       sessions_(config.max_sessions),
       kept_(engine, context_length_, config.kept_conversations) {
   engine.observe_passes([&](const PassSize& size) {
@@ -81,6 +84,25 @@ void Completer::check_tools(const CompletionRequest& request) const {
     if (message.role != "tool" && message.tool_calls.empty()) continue;
     throw ApiError({.param = "messages", .code = "unsupported_value"},
                    "'messages' have tool calls, which are not supported: " + why);
+  }
+}
+
+std::shared_ptr<const Grammar> Completer::grammar(const CompletionRequest& request,
+                                                  AnswerStart start) {
+  const bool is_required = request.tool_choice.kind == ToolChoice::Kind::kRequired;
+  const AnswerRules rules{
+      .form = request.form,
+      .tools = request.tools,
+      .calls = is_required ? AnswerRules::Calls::kRequired : AnswerRules::Calls::kAllowed,
+      .only_tool = request.tool_choice.only,
+      .has_many_calls = request.has_many_calls,
+      .begins_in_thought = start == AnswerStart::kThought};
+  if (rules.allow_anything()) return nullptr;
+  try {
+    return grammars_.compile(rules);
+  } catch (const UserError& error) {
+    throw ApiError({.param = request.form ? "response_format" : "tools", .code = "invalid_value"},
+                   error.what());
   }
 }
 
@@ -156,6 +178,10 @@ Completer::Job Completer::prepare(const CompletionRequest& request, const std::s
   job.logprobs_ = request.logprobs;
   job.shows_thoughts_ = request.shows_thoughts;
   if (request.is_chat()) job.start_ = answer_start(tokenizer_, job.prompt_);
+  job.grammar_ = grammar(request, job.start_);
+  // Marks of thoughts within a form are text.
+  const bool has_only_form = request.form && request.tools.empty();
+  if (has_only_form && job.start_ == AnswerStart::kAnswer) job.start_ = AnswerStart::kText;
   const auto length = std::ssize(job.prompt_);
   job.generation_ = {
       .max_new_tokens = room(request, length),
@@ -216,6 +242,11 @@ CompletionResult Completer::complete(const Job& job, int64_t choice, const Sink&
   GenerationConfig generation = job.generation_;
   if (job.sampling_) {
     generation.sampler = std::make_shared<Sampler>(*job.sampling_, static_cast<uint64_t>(choice));
+  }
+  if (job.grammar_) {
+    generation.constraint = std::make_shared<AnswerConstraint>(
+        std::make_shared<GrammarConstraint>(job.grammar_, tokenizer_), generation.stop_tokens,
+        tokenizer_.vocab_size());
   }
   generation.should_stop = [&] { return stop.stop_requested() || !sink.is_wanted(); };
   GeneratorConfig decoder{.name = config_.decoder, .prices = prices_};

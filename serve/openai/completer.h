@@ -17,6 +17,7 @@
 #include "serve/places.h"
 #include "serve/serve_config.h"
 #include "serve/serve_metrics.h"
+#include "text/grammar/grammar_compiler.h"
 #include "text/thoughts.h"
 #include "text/tokenizer.h"
 
@@ -62,11 +63,13 @@ class Completer {
     AnswerStart start_ = AnswerStart::kText;
     bool shows_thoughts_ = true;
     std::vector<std::string> tool_names_;
+    std::shared_ptr<const Grammar> grammar_;  // of the answer; null: any text
     bool has_many_calls_ = true;
     std::optional<int64_t> logprobs_;
   };
   /// ApiError for a prompt that is too long or no conversation, for sampling that is out of range,
-  /// for tools that the model's template does not have, and when the session limit is reached, of
+  /// for tools that the model's template does not have, for a form of answers or of calls that
+  /// cannot be compiled, which happens here, and when the session limit is reached, of
   /// this client or of all. `client`: who sends it, for the baton and for kept sequences. Runs
   /// without the baton.
   Job prepare(const CompletionRequest& request, const std::string& client);
@@ -95,6 +98,8 @@ class Completer {
  private:
   std::shared_ptr<const void> enter(const std::string& client);
   void check_tools(const CompletionRequest& request) const;
+  /// What the answer must be, by its form and its tools; null: any text.
+  std::shared_ptr<const Grammar> grammar(const CompletionRequest& request, AnswerStart start);
   TokenIds prompt_ids(const CompletionRequest& request) const;
   std::optional<SamplingConfig> sampling(const CompletionRequest& request) const;
   /// Drafts as in Guess: one, or none.
@@ -111,6 +116,7 @@ class Completer {
   const Clock& clock_;
   const int64_t context_length_;
   const PassPrices prices_;
+  GrammarCompiler grammars_;
   Places sessions_;
   KeptSequences kept_;  // with the baton
 };

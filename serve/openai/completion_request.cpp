@@ -8,10 +8,10 @@
 #include <random>
 
 #include "core/error.h"
+#include "serve/openai/answer_form_request.h"
 #include "serve/openai/chat_messages.h"
 #include "serve/openai/request_parameters.h"
 #include "serve/request_fields.h"
-#include "serve/tool_request.h"
 
 namespace predgen::serve {
 namespace {
@@ -106,6 +106,7 @@ void read_common(RequestFields& fields, Endpoint endpoint, CompletionRequest& re
   request.prediction = read_prediction(fields.any("prediction"));
   request.stream = fields.flag("stream");
   request.include_usage = fields.object("stream_options").flag("include_usage");
+  request.form = read_answer_form(fields);
   read_by_table(fields, endpoint);
 }
 
@@ -193,7 +194,10 @@ CompletionRequest parse_chat_request(std::string_view body) {
   }
   read_thoughts(fields, request);
   const std::optional<ToolSet> tools = read_tools(fields, ToolShape::kNested);
-  if (read_tool_choice(fields).value_or(true)) request.tools = tools.value_or(ToolSet());
+  request.tool_choice = read_tool_choice(fields).value_or(ToolChoice());
+  const bool may_call = request.tool_choice.kind != ToolChoice::Kind::kNone;
+  if (may_call) request.tools = tools.value_or(ToolSet());
+  check_tool_choice(request.tool_choice, request.tools, "tool_choice");
   const bool is_asked = !fields.any("parallel_tool_calls").is_null();
   if (is_asked) request.has_many_calls = fields.flag("parallel_tool_calls");
   request.ignored = fields.not_known();

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "runtime/generate/generation_defaults.h"
+#include "serve/tool_request.h"
+#include "text/grammar/answer_form.h"
 #include "text/tokenizer.h"
 
 namespace predgen::serve {
@@ -22,7 +24,9 @@ struct CompletionRequest {
   std::vector<std::string> stop;      // none is empty
   AskedSampling sampling;             // the seed is drawn if the request has none
   ToolSet tools{};                    // that the answer may call
+  ToolChoice tool_choice{};           // kNone: then there are no tools
   bool has_many_calls = true;         // otherwise it ends with the first one
+  std::optional<AnswerForm> form{};   // of its text; nullopt: any
   std::string prediction{};           // what the answer may say, as a whole or in parts
   std::optional<int64_t> logprobs{};  // of each token and of this many likeliest; nullopt: none
   std::optional<bool> thinks{};       // before it answers; nullopt: as the server is configured

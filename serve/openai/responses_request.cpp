@@ -13,9 +13,10 @@ namespace predgen::serve {
 namespace {
 
 /// Names of chats, and what they are here.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNames{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kNames{
     {{"max_completion_tokens", "max_output_tokens"},
      {"reasoning_effort", "reasoning.effort"},
+     {"response_format.json_schema", "text.format"},
      {"response_format", "text.format"},
      {"messages", "input"}}};
 

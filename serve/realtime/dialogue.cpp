@@ -33,7 +33,7 @@ RealtimeSettings first_settings(const RealtimeHost& host) {
 /// Whether a turn planned for one of them also serves the other.
 bool are_alike(const RealtimeSettings& one, const RealtimeSettings& other) {
   const auto plan = [](const RealtimeSettings& of) {
-    return std::tie(of.instructions, of.has_audio, of.max_output_tokens, of.tools, of.may_call,
+    return std::tie(of.instructions, of.has_audio, of.max_output_tokens, of.tools, of.tool_choice,
                     of.speculates, of.sampling);
   };
   return plan(one) == plan(other);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "core/clock.h"
@@ -8,6 +9,7 @@
 #include "runtime/engine/baton.h"
 #include "serve/realtime/realtime_settings.h"
 #include "serve/serve_metrics.h"
+#include "text/grammar/grammar_compiler.h"
 
 namespace predgen::serve {
 
@@ -21,6 +23,8 @@ struct RealtimeHost {
   SessionConfig session{};  // of a conversation whose client asks for nothing else
   RealtimeOffer offer{};
   MakeRecogniser make_recogniser{};  // empty: sound is not understood
+  /// Of the tokenizer, for calls of functions.
+  std::shared_ptr<GrammarCompiler> grammars = std::make_shared<GrammarCompiler>(tokenizer);
 };
 
 }  // namespace predgen::serve

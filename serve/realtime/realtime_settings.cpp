@@ -178,7 +178,11 @@ void read_common(RequestFields& fields, const RealtimeOffer& offer, RealtimeSett
   attempt([&] { read_speed(fields, offer, into); });
   attempt([&] { read_audio(fields, offer, into, refusals); });
   attempt([&] { read_tools_offered(fields, offer, into); });
-  attempt([&] { into.may_call = read_tool_choice(fields).value_or(into.may_call); });
+  attempt([&] {
+    const ToolChoice choice = read_tool_choice(fields).value_or(into.tool_choice);
+    check_tool_choice(choice, into.tools, fields.full_name("tool_choice"));
+    into.tool_choice = choice;
+  });
   attempt([&] { read_sampling(fields, offer, into); });
   attempt([&] { fields.expect_neutral("prompt", {}); });
 }
@@ -243,7 +247,7 @@ Json RealtimeSettings::json(const std::string& id, const RealtimeOffer& offer) c
           {"output_modalities", Json::array({has_audio ? "audio" : "text"})},
           {"instructions", instructions},
           {"tools", tools_json(tools, ToolShape::kFlat)},
-          {"tool_choice", may_call ? "auto" : "none"},
+          {"tool_choice", tool_choice_json(tool_choice, ToolShape::kFlat)},
           {"max_output_tokens", max_output_tokens ? Json(*max_output_tokens) : Json("inf")},
           {"tracing", nullptr},
           {"truncation", "auto"},

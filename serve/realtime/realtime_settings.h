@@ -10,6 +10,7 @@
 #include "serve/realtime/line_format.h"
 #include "serve/realtime/refusals.h"
 #include "serve/realtime/turn_detection.h"
+#include "serve/tool_request.h"
 #include "text/tools/tool_call.h"
 #include "voice/voice.h"
 
@@ -40,7 +41,7 @@ struct RealtimeSettings {
   LineFormat input_format{}, output_format{};
   std::optional<SamplingConfig> sampling{};  // nullopt: greedy
   ToolSet tools{};
-  bool may_call = true;  // tool_choice: auto; otherwise the model does not see the tools
+  ToolChoice tool_choice{};  // kNone: the model does not see the tools
   bool speculates = true;
   std::set<std::string> events{};  // extra ones the client wants: speculation, sentence, metrics
 

@@ -7,7 +7,9 @@
 
 #include "audio/calling_sink.h"
 #include "audio/resampling_sink.h"
+#include "runtime/generate/grammar_constraint.h"
 #include "runtime/speech/make_speaker.h"
+#include "text/thoughts.h"
 
 namespace predgen::serve {
 namespace {
@@ -95,16 +97,41 @@ void TurnLoop::prepare(Session& session, Dialogue::Plan plan) {
     session.set_system_prompt(plan.system);
     if (!history) history = session.history();
   }
-  const ToolSet tools = wanted.may_call ? wanted.tools : ToolSet();
-  if (tools != session.config().tools) {
+  const bool may_call = wanted.tool_choice.kind != ToolChoice::Kind::kNone;
+  const ToolSet tools = may_call ? wanted.tools : ToolSet();
+  const bool has_new_tools = tools != session.config().tools;
+  if (has_new_tools) {
     session.set_tools(tools);
     if (!history) history = session.history();
+  }
+  if (has_new_tools || wanted.tool_choice != tool_choice_) {
+    session.set_constraint(calls_of(tools, wanted.tool_choice, session.config().thinks));
+    tool_choice_ = wanted.tool_choice;
   }
   try {
     if (history) session.set_history(*history, plan.stop);
   } catch (const UserError& error) {
     throw unusable(error.what());
   }
+}
+
+std::shared_ptr<const TokenConstraint> TurnLoop::calls_of(const ToolSet& tools,
+                                                          const ToolChoice& choice,
+                                                          bool thinks) const {
+  if (tools.empty()) return host_.session.constraint;
+  const Baton::Rest rest(host_.baton);  // compiling takes long
+  const Tokenizer& tokenizer = host_.tokenizer;
+  const TokenIds prompt = tokenizer.render_chat({{.role = "user", .content = "x"}},
+                                                /*add_generation_prompt=*/true, tools,
+                                                tokenizer.thinking_switch(thinks));
+  const bool is_required = choice.kind == ToolChoice::Kind::kRequired;
+  const std::shared_ptr<const Grammar> grammar = host_.grammars->compile(
+      {.tools = tools,
+       .calls = is_required ? AnswerRules::Calls::kRequired : AnswerRules::Calls::kAllowed,
+       .only_tool = choice.only,
+       .begins_in_thought = answer_start(tokenizer, prompt) == AnswerStart::kThought});
+  if (!grammar) return host_.session.constraint;
+  return std::make_shared<GrammarConstraint>(grammar, tokenizer);
 }
 
 void TurnLoop::use_voice(std::unique_ptr<SpeechSynthesizer>& voice, Session& session) {

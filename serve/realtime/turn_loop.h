@@ -35,6 +35,9 @@ class TurnLoop {
   void take_turn(Session& session);
   /// Makes the session what the client wants by now.
   void prepare(Session& session, Dialogue::Plan plan);
+  /// What an answer's calls may be; null: anything. UserError if it cannot be compiled.
+  std::shared_ptr<const TokenConstraint> calls_of(const ToolSet& tools, const ToolChoice& choice,
+                                                  bool thinks) const;
   /// Takes the voice, unless it throws: then there is none until this is tried again.
   void use_voice(std::unique_ptr<SpeechSynthesizer>& voice, Session& session);
 
@@ -48,6 +51,7 @@ class TurnLoop {
   std::unique_ptr<AudioSink> sink_;           // of the voice, to the client
   Session* session_ = nullptr;                // during a turn
   bool has_audio_ = false;                    // this turn's answer
+  ToolChoice tool_choice_{};                  // that the session's constraint is made for
 };
 
 }  // namespace predgen::serve

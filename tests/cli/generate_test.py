@@ -1,6 +1,7 @@
 """`predgen generate` against transformers' greedy decoding: stop tokens, decoders, sampling, errors."""
 
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -10,6 +11,9 @@ from reference_models import make_config, make_model
 from tiny_model import make_draft_model, make_folder
 from tool_model import ARGUMENTS, FUNCTION, make_tool_model
 import torch
+
+
+DEMO = REPOSITORY / "checkpoints" / "demo"
 
 
 def check(condition, message):
@@ -206,7 +210,33 @@ def as_clients_send_them(scratch):
               refused.stderr.count("\n") == 1, refused.stderr)
 
 
+def in_a_form(scratch):
+    """Answers within a schema, an expression, a grammar; the same text with every decoder."""
+    schema, grammar = scratch / "lamp.json", scratch / "sum.gbnf"
+    lamp = {"type": "object", "properties": {"room": {"enum": ["kitchen", "hall"]}, "on": {"type": "boolean"}},
+            "required": ["room", "on"], "additionalProperties": False}
+    schema.write_text(json.dumps(lamp))
+    grammar.write_text('root ::= [0-9] " + " [0-9]\n')
+    forms = {("--json-schema", schema): r'\{"room": "(kitchen|hall)", "on": (true|false)\}',
+             ("--regex", "(north|south)-[a-f]{3}"): r"(north|south)-[a-f]{3}",
+             ("--grammar", grammar): r"[0-9] \+ [0-9]"}
+    for form, pattern in forms.items():
+        said = [generate(DEMO, "--user", "Hi", "--max-new-tokens", "60", *form, *more)[0]
+                for more in ((), ("--decoder", "jacobi"), ("--temperature", "1", "--seed", "3"))]
+        check(all(re.fullmatch(pattern, one["text"]) for one in said), f"{form}: {said}")
+        check(said[0]["text"] == said[1]["text"], f"{form}: another decoder, the same text")
+        check(said[0]["num_forward_passes"] < len(said[0]["token_ids"]) or form[0] != "--json-schema",
+              f"what must come takes no pass: {said[0]}")
+    schema.write_text('{"type": "array", "uniqueItems": true}')
+    for arguments, part in ((("--json-schema", schema), "uniqueItems"), (("--regex", "(a"), "--regex"),
+                            (("--json-schema", scratch / "none"), "none"),
+                            (("--regex", "a", "--grammar", grammar), "one of")):
+        result = run("generate", "--model", DEMO, "--user", "Hi", *arguments)
+        check(result.returncode == 2 and part in result.stderr and result.stderr.count("\n") == 1, result.stderr)
+
+
 with tempfile.TemporaryDirectory() as name:
+    in_a_form(Path(name))
     as_clients_send_them(Path(name))
     bad_options(without_tokenizer(Path(name)))
     with_tokenizer(Path(name))

@@ -148,7 +148,7 @@ def check_errors(process):
     refused(openai.NotFoundError, 404, "model_not_found",
             lambda: api.chat.completions.create(**{**ask, "model": "gpt"}))
     refused(bad, 400, "unsupported_value",
-            lambda: api.chat.completions.create(response_format={"type": "json_object"}, **ask))
+            lambda: api.chat.completions.create(response_format={"type": "yaml"}, **ask))
     refused(bad, 400, "invalid_type", lambda: api.chat.completions.create(temperature="hot", **ask))
     odd = api.chat.completions.with_raw_response.create(extra_body={"colour": "red"}, max_tokens=-1, n=2, seed=1,
                                                         frequency_penalty=0.5, reasoning_effort="none", **ask)

@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from skipping import skip_without
 
@@ -28,12 +29,18 @@ from pipecat.processors.frame_processor import FrameProcessor  # noqa: E402
 from pipecat.services.openai.llm import OpenAILLMService  # noqa: E402
 from pipecat.services.openai.realtime import events  # noqa: E402
 from pipecat.services.openai.realtime.llm import OpenAIRealtimeLLMService  # noqa: E402
+from pydantic import BaseModel  # noqa: E402
 
 from serving import KEY, check, server  # noqa: E402
 from tool_model import AFTER, ARGUMENTS, BEFORE_CALL, FUNCTION, make_tool_model  # noqa: E402
 
 SWITCH = "Switch the lamp on, please."
 PATIENCE = 60
+
+
+class Lamp(BaseModel):
+    room: Literal["kitchen", "hall"]
+    on: bool
 
 
 def make_function(called):
@@ -58,6 +65,8 @@ async def check_agent(process):
     async for _ in streamed.stream_events():
         pass
     check(called == 2 * [ARGUMENTS] and streamed.final_output == AFTER, f"{called} {streamed.final_output}")
+    formed = await Runner.run(Agent("form", model=model, output_type=Lamp), "Hello.")
+    check(isinstance(formed.final_output, Lamp), f"an answer in a form: {formed.final_output}")
 
 
 async def check_realtime_agent(process):

@@ -6,16 +6,18 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from skipping import skip_without
 
 skip_without("websockets", "openai's realtime connection")
 
 import openai  # noqa: E402
+import pydantic  # noqa: E402
 
 from serving import KEY, check, client, server, take_until, user  # noqa: E402
 from program import ESPEAK  # noqa: E402
-from tool_model import AFTER, ARGUMENTS, BEFORE_CALL, BROKEN, FUNCTION, TALK, make_tool_model  # noqa: E402
+from tool_model import AFTER, ARGUMENTS, BEFORE_CALL, FUNCTION, TALK, make_tool_model  # noqa: E402
 
 TOOLS = [{"type": "function", "function": FUNCTION}]
 SWITCH = "Switch the lamp on, please."
@@ -36,13 +38,45 @@ def check_chat(process):
     check(api.chat.completions.create(messages=user("Hi"), **ask).choices[0].message.content == TALK, "no call")
     none = api.chat.completions.create(messages=user(SWITCH), tool_choice="none", **ask).choices[0]
     check(none.message.content == TALK, f"no function is shown: {none}")
-    broken = api.chat.completions.create(messages=user("the oven"), **ask).choices[0]
-    check(broken.message.content == BROKEN and broken.finish_reason == "stop", f"a broken call: {broken}")
+    broken = api.chat.completions.create(messages=user("the oven"), max_tokens=40, **ask).choices[0].message
+    check("oven" not in str(broken), f"it would call a function that there is not: {broken}")
+    for choice in ["required", {"type": "function", "function": {"name": "switch_lamp"}}]:
+        called = api.chat.completions.create(messages=user(SWITCH), tool_choice=choice, **ask).choices[0]
+        call = called.message.tool_calls[0].function
+        check(call.name == "switch_lamp" and json.loads(call.arguments) == ARGUMENTS and not called.message.content,
+              f"{choice}: {called}")
     try:
-        api.chat.completions.create(messages=user("Hi"), tool_choice="required", **ask)
-        check(False, "nobody can be made to call")
+        api.chat.completions.create(messages=user("Hi"), tool_choice={"type": "function", "function": {"name": "oven"}}, **ask)
+        check(False, "there is no such function")
     except openai.BadRequestError as error:
         check(error.param == "tool_choice", f"{error}")
+
+
+class Lamp(pydantic.BaseModel):
+    room: Literal["kitchen", "hall"]
+    on: bool
+
+
+def check_forms(process):
+    """Answers in the form of a pydantic model, by the client's own parse()."""
+    api = client(process)
+    said = api.chat.completions.parse(model="lamp", messages=user("Hi"), response_format=Lamp).choices[0]
+    check(isinstance(said.message.parsed, Lamp) and said.finish_reason == "stop", f"{said}")
+    said = api.responses.parse(model="lamp", input="Hi", text_format=Lamp)
+    check(isinstance(said.output_parsed, Lamp), f"{said}")
+    said = api.chat.completions.create(model="lamp", messages=user("Hi"), extra_body={"guided_choice": ["on", "off"]})
+    check(said.choices[0].message.content in ("on", "off"), f"{said}")
+    calls = api.chat.completions.parse(model="lamp", messages=user("Hi"), tool_choice="required",
+                                       tools=[openai.pydantic_function_tool(Lamp, name="switch")]).choices[0].message.tool_calls
+    check(calls and all(isinstance(call.function.parsed_arguments, Lamp) for call in calls), f"{calls}")
+    schema = {"type": "object", "properties": {"a": {"type": "array", "uniqueItems": True}}}
+    for name, bad in (("uniqueItems", schema), ("maxLength", {"type": "string", "maxLength": 10**9})):
+        try:
+            form = {"type": "json_schema", "json_schema": {"name": "x", "strict": True, "schema": bad}}
+            api.chat.completions.create(model="lamp", messages=user("Hi"), response_format=form)
+            check(False, f"nobody can promise {bad}")
+        except openai.BadRequestError as error:
+            check(name in error.message and "\n" not in error.message, f"{error}")
 
 
 def check_stream(process):
@@ -135,6 +169,7 @@ def main(scratch):
     with server(key, model=model) as process:
         check_chat(process)
         check_stream(process)
+        check_forms(process)
         check_realtime(process, [])
         check_realtime(process, ["Switch", "Switch the lamp", "Switch the lamp on", SWITCH])
     check_demo()

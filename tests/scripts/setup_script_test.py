@@ -35,8 +35,8 @@ class SetupScript(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         self.clone = self.root / "clone"
         (self.clone / "scripts").mkdir(parents=True)
-        for name in ["setup.sh", "fetch_jinja.py", "fetch_model.py", "known_models.py", "model_wheels.py", "package_index.py",
-                     "convert_whisper.py", "whisper_graphs.py", "ctranslate2_file.py", "onnx_file.py"]:
+        for name in ["setup.sh", "fetch_jinja.py", "fetch_xgrammar.py", "fetch_model.py", "known_models.py", "model_wheels.py",
+                     "package_index.py", "convert_whisper.py", "whisper_graphs.py", "ctranslate2_file.py", "onnx_file.py"]:
             shutil.copy(ROOT / "scripts" / name, self.clone / "scripts")
         for name in ["requirements.txt", "requirements-libraries.txt", "requirements-test.txt", "requirements-clients.txt"]:
             shutil.copy(ROOT / name, self.clone)
@@ -73,11 +73,11 @@ class SetupScript(unittest.TestCase):
             (folder / marker).touch()
         return folder
 
-    def finish_jinja(self, folder):
-        """The same for the templates of the tests; returns their folder."""
-        (name,) = re.findall(r"^jinja=(\S+)", (self.clone / "scripts/setup.sh").read_text(), re.MULTILINE)
-        (folder / name).mkdir(parents=True)
-        return folder / name
+    def finish_fetched(self, folder, *names):
+        """The same for what the environment has besides packages: sources of XGrammar, templates of the tests."""
+        for name in names or ("xgrammar", "oracle", "jinja"):
+            (path,) = re.findall(rf"^{name}=(\S+)", (self.clone / "scripts/setup.sh").read_text(), re.MULTILINE)
+            (folder / path).mkdir(parents=True)
 
     def pinned(self, name):
         """A package beside the requirements, as the environment's marker names it."""
@@ -141,6 +141,10 @@ class SetupScript(unittest.TestCase):
         self.finish_environment(f"DONE-{self.pinned('sherpa')}")
         done = self.setup()
         self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("no sources of XGrammar", done.stderr)
+        self.finish_fetched(folder, "xgrammar")
+        done = self.setup()
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("no model smollm2", done.stderr)
         self.finish_models()
         done = self.setup()
@@ -163,8 +167,9 @@ class SetupScript(unittest.TestCase):
         self.assertEqual(self.setup("--with-tests").returncode, 2, "the clients' packages are not there yet")
         clients = hashlib.sha256((self.clone / "requirements-clients.txt").read_bytes()).hexdigest()[:12]
         (folder / f"share/clients-{clients}").mkdir(parents=True)
+        self.finish_fetched(folder, "oracle")
         self.assertIn("no chat templates", self.setup("--with-tests").stderr)
-        self.finish_jinja(folder)
+        self.finish_fetched(folder, "jinja")
         self.assertEqual(self.setup("--with-tests").stdout, f"{folder}/bin/python\n")
 
         (self.clone / "requirements.txt").write_text("numpy==1.0 --hash=sha256:00\n")
@@ -180,7 +185,7 @@ class SetupScript(unittest.TestCase):
         done = self.setup()
         names = set(re.findall(r"^([a-z0-9-]+)==", self.wanted(), re.MULTILINE))
         self.assertEqual(names, {"numpy", "pyarrow", "torch", "nvidia-cuda-cupti", "nvidia-cuda-runtime"}, done.stderr)
-        self.finish_jinja(self.finish_environment("DONE-base", f"DONE-{self.pinned('sherpa')}"))
+        self.finish_fetched(self.finish_environment("DONE-base", f"DONE-{self.pinned('sherpa')}"))
         self.setup("--gpu")
         names = set(re.findall(r"^([a-z0-9-]+)==", self.wanted(), re.MULTILINE))
         self.assertTrue({"nvidia-cublas", "nvidia-cudnn-cu13", "nvidia-cuda-nvcc"} <= names, names)
@@ -200,7 +205,7 @@ class SetupScript(unittest.TestCase):
 
     def test_a_users_own_model_stays(self):
         self.setup()
-        self.finish_jinja(self.finish_environment("DONE-base", f"DONE-{self.pinned('sherpa')}"))
+        self.finish_fetched(self.finish_environment("DONE-base", f"DONE-{self.pinned('sherpa')}"))
         self.finish_models()
         own = {self.models / "smollm2.gguf": "my own", self.models / "smollm2.ends.safetensors": "my readout",
                self.models / "hibari" / "hibari.onnx": "my voice"}
@@ -216,7 +221,7 @@ class SetupScript(unittest.TestCase):
 
     def test_goes_on_without_models_that_hear_and_speak(self):
         self.setup()
-        self.finish_jinja(self.finish_environment("DONE-base", f"DONE-{self.pinned('sherpa')}"))
+        self.finish_fetched(self.finish_environment("DONE-base", f"DONE-{self.pinned('sherpa')}"))
         self.finish_models("silero")
         done = self.setup()
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -241,7 +246,7 @@ class SetupScript(unittest.TestCase):
         (wanted,) = (self.cache / "predgen").glob("requirements-*.txt")
         self.assertNotRegex(wanted.read_text(), r"(?m)^torch")
         self.assertIn("pyarrow", wanted.read_text())
-        self.finish_jinja(self.finish_environment("DONE-base", f"DONE-{self.pinned('sherpa')}"))
+        self.finish_fetched(self.finish_environment("DONE-base", f"DONE-{self.pinned('sherpa')}"))
         self.finish_models()
         self.assertEqual(self.setup().returncode, 0, "the folder was not remembered")
         shown = subprocess.run(["bash", "-c", f'source "{self.clone}/build/setup-options"; echo "$libtorch"'],

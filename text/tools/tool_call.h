@@ -18,6 +18,8 @@ struct ToolCall {
 struct ToolSet {
   std::string json{};  // a list as OpenAI has it: [{"type": "function", "function": {"name": ..
   std::vector<std::string> names{};
+  std::vector<std::string>
+      strict{};  // those whose arguments must hold to all that their schema says
 
   bool empty() const { return names.empty(); }
   bool operator==(const ToolSet&) const = default;

@@ -4,6 +4,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
 import other_clients  # noqa: E402,F401  before anything imports another openai
@@ -13,6 +14,7 @@ os.environ["LANGSMITH_TRACING"] = "false"
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage  # noqa: E402
 from langchain_core.tools import tool  # noqa: E402
 from langchain_openai import ChatOpenAI  # noqa: E402
+from pydantic import BaseModel  # noqa: E402
 
 from clients import KEY, check, server  # noqa: E402
 from tool_model import AFTER, ARGUMENTS, BEFORE_CALL, TALK, make_tool_model  # noqa: E402
@@ -44,10 +46,22 @@ def check_tools(model):
     check(isinstance(whole, AIMessage) and whole.tool_calls[0]["args"] == ARGUMENTS, f"in a stream: {whole}")
 
 
+class Lamp(BaseModel):
+    room: Literal["kitchen", "hall"]
+    on: bool
+
+
+def check_forms(model):
+    for method in ("json_schema", "function_calling"):
+        said = model.with_structured_output(Lamp, method=method).invoke("Hello.")
+        check(isinstance(said, Lamp), f"{method}: {said}")
+
+
 with tempfile.TemporaryDirectory() as folder:
     with server(model=make_tool_model(Path(folder) / "lamp")) as process:
         for api in ({}, {"use_responses_api": True}):
             model = ChatOpenAI(model="lamp", base_url=process.url + "/v1", api_key=KEY, max_retries=0, **api)
             check_model(model)
             check_tools(model)
+            check_forms(model)
 sys.exit(0)

@@ -79,6 +79,45 @@ TEST(CompletionRequest, HasFunctionsAndWhatTheySaid) {
   EXPECT_TRUE(parse_chat_request(messages + tools + R"(, "tool_choice": "none"})").tools.empty());
 }
 
+TEST(CompletionRequest, MayAskForACall) {
+  const std::string chat =
+      R"({"model":"m","messages":[{"role":"user","content":"hi"}],
+          "tools":[{"type":"function","function":{"name":"f","strict":true}}],"tool_choice":)";
+  const auto choice = [&](const std::string& asked) {
+    return parse_chat_request(chat + asked + "}").tool_choice;
+  };
+  EXPECT_EQ(choice("\"auto\""), ToolChoice());
+  EXPECT_EQ(choice("\"required\""), (ToolChoice{ToolChoice::Kind::kRequired}));
+  EXPECT_EQ(choice("\"any\""), (ToolChoice{ToolChoice::Kind::kRequired}));
+  EXPECT_EQ(choice(R"({"type":"function","function":{"name":"f"}})"),
+            (ToolChoice{ToolChoice::Kind::kRequired, "f"}));
+  EXPECT_THROW(choice(R"({"type":"function","function":{"name":"g"}})"), ApiError);
+  EXPECT_EQ(parse_chat_request(chat + "null}").tools.strict, (std::vector<std::string>{"f"}));
+}
+
+TEST(CompletionRequest, MayGiveTheFormOfTheAnswer) {
+  const auto form = [](const std::string& more) {
+    return parse_completion_request(R"({"model":"m","prompt":"hi",)" + more + "}").form;
+  };
+  using Kind = AnswerForm::Kind;
+  EXPECT_EQ(form(R"("response_format":{"type":"text"})"), std::nullopt);
+  EXPECT_EQ(form(R"("response_format":{"type":"json_object"})")->text, R"({"type":"object"})");
+  const auto schema = form(R"("response_format":{"type":"json_schema","json_schema":{"name":"n",
+                              "strict":true,"schema":{"type":"null"}}})");
+  EXPECT_EQ(schema->text, R"({"type":"null"})");
+  EXPECT_EQ(schema->name, "'response_format.json_schema.schema'");
+  EXPECT_TRUE(schema->is_strict);
+  EXPECT_FALSE(form(R"("response_format":{"type":"json_schema","json_schema":{"strict":false,
+                       "schema":{}}})")
+                   ->is_strict);
+  EXPECT_EQ(form(R"("format":"json")")->text, R"({"type":"object"})");
+  EXPECT_EQ(form(R"("guided_json":"{\"type\":\"null\"}")")->text, R"({"type":"null"})");
+  EXPECT_EQ(form(R"("guided_regex":"a+")")->kind, Kind::kRegex);
+  EXPECT_EQ(form(R"("grammar":"root ::= \"a\"")")->kind, Kind::kEbnf);
+  EXPECT_EQ(form(R"("structured_outputs":{"choice":["a","b \"c\""]})")->text,
+            R"(root ::= "a" | "b \"c\"")");
+}
+
 TEST(CompletionRequest, SaysWhoseProbabilitiesAreWanted) {
   const std::string chat = R"({"model":"m","messages":[{"role":"user","content":"hi"}])";
   EXPECT_EQ(parse_chat_request(chat + R"(,"logprobs":false,"top_logprobs":0})").logprobs,
@@ -267,7 +306,16 @@ TEST(CompletionRequest, NamesTheFieldThatIsWrong) {
       {R"("options":{"mirostat":2})", "options.mirostat", "unsupported_value"},
       {R"("options":{"temperature":"hot"})", "options.temperature", "invalid_type"},
       {R"("options":7)", "options", "invalid_type"},
-      {R"("response_format":{"type":"json_object"})", "response_format", "unsupported_value"},
+      {R"("response_format":{"type":"yaml"})", "response_format.type", "unsupported_value"},
+      {R"("response_format":{"type":"json_schema"})", "response_format.json_schema",
+       "missing_required_parameter"},
+      {R"("response_format":{"type":"json_schema","json_schema":{"name":"x"}})",
+       "response_format.json_schema.schema", "missing_required_parameter"},
+      {R"("response_format":{"type":"json_object"},"guided_regex":"a")", "guided_regex",
+       "invalid_value"},
+      {R"("guided_choice":[])", "guided_choice", "invalid_type"},
+      {R"("structured_outputs":{"structural_tag":"x"})", "structured_outputs.structural_tag",
+       "unsupported_value"},
       {R"("web_search_options":{})", "web_search_options", "unsupported_value"},
       {R"("skip_special_tokens":false)", "skip_special_tokens", "unsupported_value"},
       {R"("system":"Be brief.")", "system", "unsupported_value"},

@@ -86,8 +86,10 @@ TEST(ResponsesRequest, ErrorsNameTheFieldsOfThisApi) {
             "tools[0].name");
   EXPECT_EQ(refusal_of(R"("input":"x","n":2)").param(), "n");
   EXPECT_EQ(refusal_of(R"("input":"x","logprobs":true,"top_logprobs":2)").param(), "logprobs");
-  EXPECT_EQ(refusal_of(R"("input":"x","text":{"format":{"type":"json_object"}})").param(),
-            "text.format");
+  EXPECT_EQ(refusal_of(R"("input":"x","text":{"format":{"type":"yaml"}})").param(),
+            "text.format.type");
+  EXPECT_EQ(refusal_of(R"("input":"x","text":{"format":{"type":"json_schema"}})").param(),
+            "text.format.schema");
   const ApiError call =
       refusal_of(R"("input":[{"type":"function_call_output","call_id":"c","output":"x"}])");
   EXPECT_EQ(call.param(), "input[0].tool_call_id");

@@ -13,6 +13,9 @@ namespace {
 using testing::HasSubstr;
 
 const std::string kLamp = R"(<tool_call>{"name": "lamp", "arguments": {"on": true}}</tool_call>)";
+/// As a call is written that is asked for.
+const std::string kWholeLamp =
+    "<tool_call>\n{\"name\": \"lamp\", \"arguments\": {\"on\": true}}\n</tool_call>";
 const std::string kBell = R"(<tool_call>{"name": "bell", "arguments": {}}</tool_call>)";
 
 /// A server whose answers are given.
@@ -133,19 +136,48 @@ TEST(ToolAnswers, StreamTextAndThenCalls) {
   EXPECT_GT(num_texts, 1u);
 }
 
-TEST(ToolAnswers, ABrokenCallIsGivenBack) {
-  const std::string broken = R"(Hm. <tool_call>{"name": "oven", "arguments": {}}</tool_call> So.)";
-  ToolApi api(broken);
-  const Json choice = api.ask();
-  EXPECT_EQ(choice["message"]["content"], broken);
-  EXPECT_EQ(choice["finish_reason"], "stop");
-  EXPECT_FALSE(choice["message"].contains("tool_calls"));
-  std::string streamed;
-  for (const Json& one : api.stream()) streamed += one["delta"].value("content", "");
-  EXPECT_EQ(streamed, broken);
+TEST(ToolAnswers, HaveNoCallThatIsBroken) {
+  ToolApi api(R"(Hm. <tool_call>{"name": "oven", "arguments": {}}</tool_call> So.)");
+  const Json choice = api.ask({{"max_tokens", 60}});
+  EXPECT_EQ(choice.dump().find("oven"), std::string::npos);
+  EXPECT_THAT(choice["message"]["content"].get<std::string>(), HasSubstr("Hm."));
+}
+
+TEST(ToolAnswers, GiveBackACallThatIsCutOff) {
   const Json cut = ToolApi(kLamp).ask({{"max_tokens", 30}});
   EXPECT_EQ(cut["message"]["content"], kLamp.substr(0, 30));
   EXPECT_EQ(cut["finish_reason"], "length");
+}
+
+TEST(ToolAnswers, MayBeMadeToHaveACall) {
+  for (const Json& choice :
+       {Json("required"), Json{{"type", "function"}, {"function", {{"name", "lamp"}}}}}) {
+    const Json answer = ToolApi(kWholeLamp).ask({{"tool_choice", choice}});
+    ASSERT_EQ(answer["finish_reason"], "tool_calls") << answer;
+    EXPECT_TRUE(answer["message"]["content"].is_null());
+    EXPECT_EQ(answer["message"]["tool_calls"][0]["function"]["arguments"], R"({"on":true})");
+  }
+  const Json refused =
+      ToolApi(kWholeLamp)
+          .ask({{"tool_choice", {{"type", "function"}, {"function", {{"name", "oven"}}}}}});
+  EXPECT_EQ(refused["param"], "tool_choice");
+}
+
+TEST(ToolAnswers, AreInTheFormThatIsWanted) {
+  const Json schema{{"type", "object"},
+                    {"properties", {{"on", {{"type", "boolean"}}}}},
+                    {"required", {"on"}},
+                    {"additionalProperties", false}};
+  Json form{{"type", "json_schema"}, {"json_schema", {{"name", "n"}, {"schema", schema}}}};
+  const Json none{{"tools", Json::array()}, {"response_format", form}};
+  EXPECT_EQ(ToolApi(R"({"on": true})").ask(none)["message"]["content"], R"({"on": true})");
+  const Json held = ToolApi("I do not know.").ask(none);
+  EXPECT_TRUE(Json::parse(held["message"]["content"].get<std::string>())["on"].is_boolean());
+  EXPECT_EQ(ToolApi(kWholeLamp).ask({{"response_format", form}})["finish_reason"], "tool_calls");
+  form["json_schema"]["schema"]["not"] = Json::object();
+  const Json refused = ToolApi("x").ask({{"response_format", form}});
+  EXPECT_EQ(refused["param"], "response_format");
+  EXPECT_THAT(refused["message"].get<std::string>(), HasSubstr("'not'"));
 }
 
 TEST(ToolAnswers, EndWithTheFirstCallWhereOneIsWanted) {

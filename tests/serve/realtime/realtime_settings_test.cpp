@@ -79,7 +79,7 @@ TEST(RealtimeSettings, FunctionsStayUntilThereAreOthers) {
   EXPECT_EQ(settings.tools.names, std::vector<std::string>{"f"});
   EXPECT_EQ(settings.json("sess_1", offer)["tools"][0]["name"], "f");
   settings = after(Json{{"tool_choice", "none"}}, settings, offer);
-  EXPECT_FALSE(settings.may_call);
+  EXPECT_EQ(settings.tool_choice.kind, ToolChoice::Kind::kNone);
   EXPECT_TRUE(after(Json{{"tools", Json::array()}}, settings, offer).tools.empty());
 }
 

@@ -147,17 +147,17 @@ TEST(RealtimeTools, NothingInACallIsAboutRight) {
   EXPECT_EQ(item["arguments"], R"({"room":"there"})");
 }
 
-TEST(RealtimeTools, ABrokenCallIsTextButIsNotSpoken) {
+TEST(RealtimeTools, ACallThatIsCutOffIsTextButIsNotSpoken) {
   LampHouse house(/*has_voice=*/true);
   house.answer = [](const std::string&) {
-    return R"(Wait. <tool_call>{"name": "oven", "arguments": {}}</tool_call>)";
+    return R"(Wait. <tool_call>{"name": "lamp", "arguments": {"a": ")" + std::string(400, 'x');
   };
   LampTalk talk(house);
   talk.say("light");
   talk.respond();
   const std::vector<Json> events = talk.client.until("response.done");
   EXPECT_THAT(text_of(events.back()["response"]),
-              HasSubstr("Wait. <tool_call>{\"name\": \"oven\""));
+              HasSubstr("Wait. <tool_call>{\"name\": \"lamp\""));
   size_t size = 0;  // of "Wait."
   for (const Json& event : events) {
     if (event["type"] == "response.output_audio.delta") {
@@ -166,6 +166,24 @@ TEST(RealtimeTools, ABrokenCallIsTextButIsNotSpoken) {
   }
   const size_t num_bytes = 2 * RealtimeVoice::kChunk * RealtimeVoice::kChunksPerSentence;
   EXPECT_EQ(size, (num_bytes + 2) / 3 * 4);
+}
+
+TEST(RealtimeTools, ACallMayBeRequired) {
+  LampHouse house;
+  house.answer = [](const std::string&) { return "No, I will not."; };
+  LampTalk talk(house);
+  talk.update({{"tool_choice", {{"type", "function"}, {"name", "oven"}}}});
+  EXPECT_EQ(talk.client.next("predgen.warning")["warning"]["refused"][0]["param"],
+            "session.tool_choice");
+  talk.update({{"tool_choice", "required"}});
+  EXPECT_EQ(talk.client.next("session.updated")["session"]["tool_choice"], "auto");
+  EXPECT_EQ(talk.client.next("session.updated")["session"]["tool_choice"], "required");
+  talk.say("light");
+  talk.respond();
+  for (const Json& event : talk.client.until("response.done")) {
+    EXPECT_NE(event["type"], "response.output_audio.delta");
+    EXPECT_EQ(event.dump().find("No, I"), std::string::npos);
+  }
 }
 
 TEST(RealtimeTools, WhereTheyAreSwitchedOffAllIsText) {

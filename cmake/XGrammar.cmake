@@ -1,0 +1,22 @@
+# XGrammar, which text/grammar is built on, from the sources that scripts/setup.sh fetches: as they are, so nothing
+# warns about them or checks them. Its messages go to text/grammar/grammar_log.cpp.
+set(predgen_xgrammar_dir ${PREDGEN_XGRAMMAR})
+if(NOT predgen_xgrammar_dir AND PREDGEN_PYTHON)
+  cmake_path(GET PREDGEN_PYTHON PARENT_PATH predgen_xgrammar_dir)
+  cmake_path(GET predgen_xgrammar_dir PARENT_PATH predgen_xgrammar_dir)
+  set(predgen_xgrammar_dir ${predgen_xgrammar_dir}/share/xgrammar-0.2.9)
+endif()
+if(NOT EXISTS ${predgen_xgrammar_dir}/include/xgrammar/xgrammar.h)
+  message(FATAL_ERROR "No sources of XGrammar in '${predgen_xgrammar_dir}': run scripts/setup.sh, or give the folder "
+                      "that scripts/fetch_xgrammar.py made with -DPREDGEN_XGRAMMAR")
+endif()
+set(predgen_xgrammar_headers ${predgen_xgrammar_dir}/include ${predgen_xgrammar_dir}/3rdparty/dlpack/include)
+file(GLOB xgrammar_sources ${predgen_xgrammar_dir}/cpp/*.cc ${predgen_xgrammar_dir}/cpp/support/*.cc
+  ${predgen_xgrammar_dir}/cpp/converter_ext/*.cc)
+add_library(predgen_xgrammar OBJECT ${xgrammar_sources})
+# Each by itself: they were not written to be compiled as one.
+set_target_properties(predgen_xgrammar PROPERTIES UNITY_BUILD OFF)
+target_include_directories(predgen_xgrammar SYSTEM PRIVATE ${predgen_xgrammar_headers}
+  ${predgen_xgrammar_dir}/3rdparty/picojson)
+target_compile_definitions(predgen_xgrammar PRIVATE XGRAMMAR_LOG_CUSTOMIZE=1 XGRAMMAR_ENABLE_CPPTRACE=0)
+target_compile_options(predgen_xgrammar PRIVATE -w -fno-lto $<$<BOOL:${PREDGEN_SANITIZE}>:-fsanitize=${PREDGEN_SANITIZE}>)

@@ -1,0 +1,302 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+
+#include "core/json.h"
+#include "core/random.h"
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/fake_tokenizer.h"
+#include "text/grammar/grammar_compiler.h"
+#include "text/grammar/promised_schema.h"
+#include "text/tools/tool_call_parser.h"
+
+namespace predgen {
+namespace {
+
+const std::vector<std::string> kWords{R"({")",        R"(": ")", R"(", ")",     R"("})", "city",
+                                      "Oslo",         "unit",    "true",        "false", "12",
+                                      "[TOOL_CALLS]", "é",       "<tool_call>", "\n"};
+
+AnswerForm schema(const std::string& text, bool is_strict = true) {
+  return {.text = text, .name = "the schema", .is_strict = is_strict};
+}
+
+AnswerForm of_kind(AnswerForm::Kind kind, const std::string& text) {
+  return {.kind = kind, .text = text, .name = "the form"};
+}
+
+/// Whether all of `text`, token by token, is in the grammar, and may end there.
+bool takes(const Grammar& grammar, const FakeTokenizer& tokenizer, const std::string& text) {
+  GrammarMatcher matcher(grammar);
+  for (const TokenId token : tokenizer.encode(text)) {
+    if (!matcher.accept(token)) return false;
+  }
+  return matcher.may_end();
+}
+
+struct Forms {
+  explicit Forms(ToolFormat format = ToolFormat::kHermes) : tokenizer(kWords, format) {}
+
+  bool takes(const AnswerForm& form, const std::string& text) {
+    return predgen::takes(*compiler.compile({.form = form}), tokenizer, text);
+  }
+  std::vector<bool> allowed(const GrammarMatcher& matcher) const {
+    std::vector<uint32_t> words(static_cast<size_t>((tokenizer.vocab_size() + 31) / 32));
+    matcher.allow(words);
+    std::vector<bool> bits;
+    for (TokenId token = 0; token < std::ssize(words) * 32; ++token) {
+      bits.push_back((words[static_cast<size_t>(token) / 32] >> (token % 32) & 1) != 0);
+    }
+    return bits;
+  }
+
+  FakeTokenizer tokenizer;
+  GrammarCompiler compiler{tokenizer};
+};
+
+const char* const kCity = R"({"type": "object", "required": ["city", "days"], "properties": {
+    "city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "maximum": 14},
+    "unit": {"enum": ["C", "F"], "type": "string"}}, "additionalProperties": false})";
+
+TEST(Grammar, TakesWhatItsFormSays) {
+  Forms forms;
+  const AnswerForm city = schema(kCity);
+  EXPECT_TRUE(forms.takes(city, R"({"city": "Oslo", "days": 3})"));
+  EXPECT_TRUE(forms.takes(city, R"({"city": "Åre é \"x\" \n", "days": 14, "unit": "C"})"));
+  EXPECT_FALSE(forms.takes(city, R"({"city":"Oslo","days":3})"));
+  EXPECT_FALSE(forms.takes(city, R"({"city": "Oslo", "days": 15})"));
+  EXPECT_FALSE(forms.takes(city, R"({"city": "Oslo"})"));
+  EXPECT_FALSE(forms.takes(city, R"({"city": "Oslo", "days": 3)"));
+  EXPECT_FALSE(forms.takes(city, R"({"city": "Oslo", "days": 3, "unit": "K"})"));
+  const AnswerForm list = schema(R"({"$defs": {"node": {"type": "object", "properties":
+      {"next": {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]}}, "required": ["next"],
+      "additionalProperties": false}}, "$ref": "#/$defs/node"})");
+  EXPECT_TRUE(forms.takes(list, R"({"next": {"next": null}})"));
+  EXPECT_FALSE(forms.takes(list, R"({"next": {"next": 1}})"));
+  EXPECT_TRUE(forms.takes(schema(R"({"type": "object"})", false), R"({"a": [1, {"b": null}]})"));
+  const AnswerForm pair = of_kind(AnswerForm::Kind::kRegex, "[A-Z]{2}-[0-9]+");
+  EXPECT_TRUE(forms.takes(pair, "AB-12"));
+  EXPECT_FALSE(forms.takes(pair, "AB-"));
+  const AnswerForm sum = of_kind(AnswerForm::Kind::kEbnf,
+                                 "# sums\nroot ::= term (\" + \" term)*\nterm ::= [0-9]+ | \"(\" "
+                                 "root \")\"\n");
+  EXPECT_TRUE(forms.takes(sum, "1 + (2 + 3)"));
+  EXPECT_FALSE(forms.takes(sum, "1 + (2 + 3"));
+}
+
+TEST(Grammar, AllowsTheTokensThatItAccepts) {
+  Forms forms;
+  Random random(1, "walk");
+  for (const AnswerForm& form :
+       {schema(kCity), schema(R"({"type": "object"})", false),
+        of_kind(AnswerForm::Kind::kRegex, "(Oslo|é|[a-z]+)(, (city|12))*")}) {
+    const auto grammar = forms.compiler.compile({.form = form});
+    for (int walk = 0; walk < 8; ++walk) {
+      GrammarMatcher matcher(*grammar);
+      for (int step = 0; step < 25; ++step) {
+        const std::vector<bool> bits = forms.allowed(matcher);
+        std::vector<TokenId> may_come;
+        for (TokenId token = 0; token < std::ssize(bits); ++token) {
+          ASSERT_EQ(bits[static_cast<size_t>(token)], matcher.fork().accept(token)) << token;
+          if (bits[static_cast<size_t>(token)]) may_come.push_back(token);
+        }
+        if (may_come.empty()) break;
+        ASSERT_TRUE(matcher.accept(may_come[random.below(may_come.size())]));
+      }
+    }
+  }
+}
+
+TEST(Grammar, KnowsWhatMustCome) {
+  Forms forms;
+  const auto grammar = forms.compiler.compile({.form = schema(kCity)});
+  GrammarMatcher matcher(*grammar);
+  EXPECT_EQ(matcher.forced_text(), R"({"city": ")");
+  EXPECT_FALSE(matcher.forced_tokens().empty());
+  for (const TokenId token : forms.tokenizer.encode(R"({"city": "Oslo")")) matcher.accept(token);
+  EXPECT_EQ(matcher.forced_text(), R"(, "days": )");
+  GrammarMatcher other = matcher.fork();
+  EXPECT_TRUE(other.accept(','));
+  EXPECT_EQ(other.forced_text(), R"( "days": )");
+  EXPECT_EQ(matcher.forced_text(), R"(, "days": )");
+  EXPECT_FALSE(matcher.accept(FakeTokenizer::kEnd));
+  EXPECT_FALSE(matcher.accept(FakeTokenizer::kUser));
+  EXPECT_FALSE(matcher.accept(-1));
+  EXPECT_FALSE(matcher.accept(100000));
+  EXPECT_EQ(matcher.forced_text(), R"(, "days": )");
+}
+
+TEST(Grammar, RefusesByNameWhatItCannotHoldTo) {
+  Forms forms;
+  const auto refused = [&](const std::string& text, const std::vector<std::string>& parts) {
+    expect_user_error([&] { forms.compiler.compile({.form = schema(text)}); }, parts);
+  };
+  refused(R"({"type": "object", "properties": {"a": {"not": {}}}})",
+          {"the schema", "'properties.a.not'", "leave it out"});
+  refused(R"({"type": "array", "uniqueItems": true})", {"'uniqueItems'"});
+  refused(R"({"type": "object", "properties": {}, "if": {}})", {"'if'"});
+  refused(R"({"anyOf": [{"type": "null"}], "minLength": 1})", {"'minLength'", "beside anyOf"});
+  refused(R"({"minLength": 3})", {"'minLength'", "without a type"});
+  refused(R"({"type": "string", "format": "colour"})", {"'format'", "colour"});
+  refused(R"({"type": "string", "format": "date", "maxLength": 3})", {"the schema", "format"});
+  refused(R"({"$ref": "https://example.org/x"})", {"'$ref'", "'#'"});
+  refused(R"({"type": "number", "multipleOf": 0.5})", {"multipleOf"});
+  refused(R"({"enum": ["a", 1], "type": "string"})", {"'type'", "beside enum"});
+  refused(R"({"type": "colour"})", {"colour"});
+  refused(R"([1])", {"the schema", "an object"});
+  refused(R"({"type": )", {"the schema"});
+  refused(R"({"type": "integer", "minimum": 3, "maximum": 2})", {"the schema"});
+  expect_user_error(
+      [&] { forms.compiler.compile({.form = of_kind(AnswerForm::Kind::kRegex, "(a")}); },
+      {"the form"});
+  expect_user_error(
+      [&] { forms.compiler.compile({.form = of_kind(AnswerForm::Kind::kEbnf, "start: x")}); },
+      {"the form"});
+  // Who is not strict leaves it to the model.
+  EXPECT_TRUE(forms.takes(schema(R"({"type": "array", "uniqueItems": true})", false), "[1, 1]"));
+  // What changes nothing is no matter.
+  EXPECT_TRUE(forms.takes(schema(R"({"type": "string", "title": "x", "default": "", "minimum": 3,
+                                     "description": "y", "examples": [1]})"),
+                          R"("a")"));
+}
+
+TEST(Grammar, RefusesBombsAtOnce) {
+  Forms forms;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto refused = [&](const AnswerForm& form) {
+    expect_user_error([&] { forms.compiler.compile({.form = form}); }, {form.name});
+  };
+  std::string deep = R"({"type": "null"})";
+  for (int i = 0; i < 40; ++i) deep = R"({"type": "array", "items": )" + deep + "}";
+  refused(schema(deep));
+  Json wide{{"enum", Json::array()}};
+  for (int i = 0; i < 5000; ++i) wide["enum"].push_back(i);
+  refused(schema(wide.dump()));
+  refused(schema(R"({"type": "string", "const": ")" + std::string(70000, 'x') + R"("})"));
+  refused(schema(R"({"type": "string", "maxLength": 1000000})"));
+  refused(schema(R"({"type": "array", "minItems": 99999999999})"));
+  refused(schema(R"({"type": "string", "pattern": "((a{1,100}){1,100}){1,100}"})"));
+  refused(schema(R"({"type": "string", "pattern": "a{99999999999999999999}"})"));
+  refused(of_kind(AnswerForm::Kind::kRegex, std::string(100, '(') + std::string(100, ')')));
+  refused(of_kind(AnswerForm::Kind::kEbnf, "root ::= (\"a\"{200}){200}"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
+TEST(Grammar, IsKeptForTheSameForm) {
+  Forms forms;
+  const auto grammar = forms.compiler.compile({.form = schema(kCity)});
+  EXPECT_EQ(forms.compiler.compile({.form = schema(kCity)}), grammar);
+  EXPECT_NE(forms.compiler.compile({.form = schema(kCity, false)}), grammar);
+  for (size_t i = 0; i < GrammarCompiler::kMostKept; ++i) {
+    forms.compiler.compile({.form = schema(R"({"const": )" + std::to_string(i) + "}")});
+  }
+  EXPECT_NE(forms.compiler.compile({.form = schema(kCity)}), grammar) << "others are newer";
+}
+
+ToolSet tools() {
+  const Json city = Json::parse(kCity);
+  Json list = Json::array();
+  list.push_back({{"type", "function"}, {"function", {{"name", "weather"}, {"parameters", city}}}});
+  list.push_back({{"type", "function"},
+                  {"function", {{"name", "bell"}, {"parameters", {{"type", "object"}}}}}});
+  return {.json = list.dump(), .names = {"weather", "bell"}, .strict = {"weather"}};
+}
+
+const std::string kArguments = R"({"city": "Oslo", "days": 3})";
+
+/// Every model's own form of a call, and of two.
+struct CallTexts {
+  ToolFormat format;
+  std::string one, two, broken;
+};
+const std::vector<CallTexts> kCalls{
+    {ToolFormat::kHermes,
+     "<tool_call>\n{\"name\": \"weather\", \"arguments\": " + kArguments + "}\n</tool_call>",
+     "<tool_call>\n{\"name\": \"weather\", \"arguments\": " + kArguments +
+         "}\n</tool_call>\n<tool_call>\n{\"name\": \"bell\", \"arguments\": {\"a\": "
+         "1}}\n</tool_call>",
+     "<tool_call>\n{\"name\": \"oven\""},
+    {ToolFormat::kLlama, R"({"name": "weather", "parameters": )" + kArguments + "}",
+     R"({"name": "weather", "parameters": )" + kArguments +
+         R"(}; {"name": "bell", "parameters": {"a": 1}})",
+     R"({"name": "oven")"},
+    {ToolFormat::kMistral, R"([TOOL_CALLS][{"name": "weather", "arguments": )" + kArguments + "}]",
+     R"([TOOL_CALLS][{"name": "weather", "arguments": )" + kArguments +
+         R"(}, {"name": "bell", "arguments": {"a": 1}}])",
+     R"([TOOL_CALLS][{"name": "oven")"}};
+
+TEST(CallGrammar, HasEveryModelsOwnForm) {
+  for (const CallTexts& calls : kCalls) {
+    Forms forms(calls.format);
+    const auto takes = [&](AnswerRules rules, const std::string& text) {
+      rules.tools = tools();
+      return predgen::takes(*forms.compiler.compile(rules), forms.tokenizer, text);
+    };
+    const AnswerRules required{.calls = AnswerRules::Calls::kRequired};
+    AnswerRules bell = required, single = required;
+    bell.only_tool = "bell";
+    single.has_many_calls = false;
+    const std::string where = calls.one;
+    EXPECT_TRUE(takes(required, calls.one)) << where;
+    EXPECT_TRUE(takes(required, calls.two)) << where;
+    EXPECT_TRUE(takes(single, calls.one)) << where;
+    EXPECT_FALSE(takes(single, calls.two)) << where;
+    EXPECT_FALSE(takes(bell, calls.one)) << where;
+    EXPECT_FALSE(takes(required, "Yes. " + calls.one)) << where;
+    EXPECT_FALSE(takes(required, "")) << where;
+    EXPECT_TRUE(takes({}, calls.one)) << where;
+    EXPECT_TRUE(takes({}, calls.two)) << where;
+    EXPECT_TRUE(takes({}, "It is sunny, 12 {degrees}.")) << where;
+    EXPECT_FALSE(takes({}, calls.broken)) << where;
+    const AnswerForm form = schema(R"({"type": "integer"})");
+    EXPECT_TRUE(takes({.form = form}, calls.one)) << where;
+    EXPECT_TRUE(takes({.form = form}, "12")) << where;
+    EXPECT_FALSE(takes({.form = form}, "It is")) << where;
+    // What the grammar says is what the parser reads.
+    ToolCallParser parser(calls.format, {"weather", "bell"});
+    auto parts = parser.push(calls.two);
+    std::ranges::move(parser.finish(), std::back_inserter(parts));
+    ASSERT_EQ(parts.size(), 2u) << where;
+    EXPECT_EQ(parts[0].call.arguments, Json::parse(kArguments).dump());
+    EXPECT_EQ(parts[1].call.name, "bell");
+  }
+}
+
+TEST(CallGrammar, BeginsInFreeText) {
+  Forms forms;
+  const auto grammar = forms.compiler.compile({.tools = tools()});
+  const std::string call = R"(<tool_call>{"name": "bell", "arguments": {"on": true}}</tool_call>)";
+  EXPECT_TRUE(takes(*grammar, forms.tokenizer, "Yes.\n" + call));
+  EXPECT_TRUE(takes(*grammar, forms.tokenizer, "Yes.\n" + call + "\n" + call));
+  EXPECT_FALSE(takes(*grammar, forms.tokenizer, "Yes.\n<tool_call>"));
+  EXPECT_FALSE(takes(*grammar, forms.tokenizer,
+                     R"(<tool_call>{"name": "weather", "arguments": {"city": 1}}</tool_call>)"));
+}
+
+TEST(CallGrammar, ComesAfterTheThoughtThatThePromptHasBegun) {
+  Forms forms;
+  const auto grammar = forms.compiler.compile({.form = schema(kCity), .begins_in_thought = true});
+  EXPECT_TRUE(takes(*grammar, forms.tokenizer, "Hm {.\n</think>\n\n" + kArguments));
+  EXPECT_FALSE(takes(*grammar, forms.tokenizer, "Hm."));
+  EXPECT_FALSE(takes(*grammar, forms.tokenizer, "Hm.</think>So: " + kArguments));
+  const auto calls = forms.compiler.compile(
+      {.tools = tools(), .calls = AnswerRules::Calls::kRequired, .begins_in_thought = true});
+  EXPECT_TRUE(takes(*calls, forms.tokenizer, "Hm.</think>" + kCalls[0].one));
+}
+
+TEST(CallGrammar, RefusesWhatNobodyCanCall) {
+  Forms none(ToolFormat::kNone), forms;
+  expect_user_error([&] { none.compiler.compile({.tools = tools()}); }, {"chat template"});
+  expect_user_error([&] { forms.compiler.compile({.tools = tools(), .only_tool = "oven"}); },
+                    {"oven"});
+  ToolSet strict = tools();
+  strict.json = R"([{"type": "function", "function": {"name": "weather", "parameters":
+      {"type": "object", "dependentSchemas": {}}}}])";
+  expect_user_error([&] { forms.compiler.compile({.tools = strict}); },
+                    {"function 'weather'", "dependentSchemas"});
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "text/tools/tool_call.h"
+
+namespace predgen {
+
+/// What the text of an answer must be.
+struct AnswerForm {
+  enum class Kind { kJsonSchema, kRegex, kEbnf };
+  Kind kind = Kind::kJsonSchema;
+  /// The schema; the expression, which matches the whole text; or the grammar, as GBNF has it: its
+  /// first rule is called "root".
+  std::string text;
+  std::string name;  // for errors, as the user knows it: "--json-schema person.json"
+  /// Of a schema: what no grammar can hold to refuses it. Otherwise it is left to the model.
+  bool is_strict = true;
+
+  bool operator==(const AnswerForm&) const = default;
+};
+
+/// What an answer may consist of.
+struct AnswerRules {
+  enum class Calls { kAllowed, kRequired };
+  std::optional<AnswerForm> form{};  // of its text, if it is no call; nullopt: any text
+  ToolSet tools{};                   // that it may call
+  Calls calls = Calls::kAllowed;
+  std::string only_tool{};         // the one that it must call; empty: any of them
+  bool has_many_calls = true;      // it may have several
+  bool begins_in_thought = false;  // which the prompt has begun; what is said comes after it
+
+  bool allow_anything() const { return !form && tools.empty(); }
+  bool operator==(const AnswerRules&) const = default;
+};
+
+}  // namespace predgen

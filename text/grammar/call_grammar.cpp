@@ -1,0 +1,121 @@
+#include "text/grammar/call_grammar.h"
+
+#include <vector>
+
+#include "core/error.h"
+#include "text/thoughts.h"
+
+namespace predgen {
+namespace {
+
+Json literal(const std::string& text) { return {{"type", "const_string"}, {"value", text}}; }
+Json by_grammar(const std::string& ebnf) { return {{"type", "grammar"}, {"grammar", ebnf}}; }
+Json sequence(const Json& elements) { return {{"type", "sequence"}, {"elements", elements}}; }
+Json repeated(const Json& content) { return {{"type", "star"}, {"content", content}}; }
+Json maybe(const std::string& text) { return {{"type", "optional"}, {"content", literal(text)}}; }
+Json any_of(const Json& elements) {
+  return elements.size() == 1 ? elements.front() : Json{{"type", "or"}, {"elements", elements}};
+}
+
+/// How calls look: `open`, then each function's beginning, its arguments and `close`, then `end`.
+/// Another call follows `between`.
+struct CallForm {
+  std::string open{}, name_begin{}, name_end{}, close{}, end{}, between{};
+  bool may_break = false;  // the mark that opens a call may lack the white space after it
+};
+
+CallForm form_of(const Tokenizer& tokenizer) {
+  const std::string name = R"({"name": ")";
+  switch (tokenizer.tool_format()) {
+    case ToolFormat::kHermes:
+      return {.open = "<tool_call>",
+              .name_begin = "\n" + name,
+              .name_end = R"(", "arguments": )",
+              .close = "}\n</tool_call>",
+              .between = "\n<tool_call>"};
+    case ToolFormat::kLlama:
+      return {
+          .name_begin = name, .name_end = R"(", "parameters": )", .close = "}", .between = "; "};
+    case ToolFormat::kMistral:
+      // Vocabularies with the mark [ARGS] have the newer form.
+      if (tokenizer.encode_special("[ARGS]").size() == 1) {
+        return {.open = "[TOOL_CALLS]", .name_end = "[ARGS]", .between = "[TOOL_CALLS]"};
+      }
+      return {.open = "[TOOL_CALLS]",
+              .name_begin = name,
+              .name_end = R"(", "arguments": )",
+              .close = "}",
+              .end = "]",
+              .between = ", "};
+    case ToolFormat::kHarmony:  // GrammarCompiler's
+    case ToolFormat::kNone:
+      break;
+  }
+  throw UserError("the model's chat template has no tools, or an unknown form of calls");
+}
+
+/// Free text of a model whose calls are JSON without a mark: it does not begin like one.
+constexpr const char* kNoJson = "root ::= \"\" | [^{ \\t\\r\\n] [\\u0000-\\U0010ffff]*";
+
+}  // namespace
+
+Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer,
+                 const std::function<std::string(const Json& function)>& arguments,
+                 const Json& form) {
+  const CallForm calls = form_of(tokenizer);
+  Json bodies = Json::array();  // of calls, after the mark
+  for (const Json& tool : Json::parse(rules.tools.json)) {
+    const Json& function = tool["function"];
+    const std::string name = function["name"].get<std::string>();
+    if (!rules.only_tool.empty() && name != rules.only_tool) continue;
+    bodies.push_back(sequence(
+        {literal(calls.name_begin + name + calls.name_end), by_grammar(arguments(function))}));
+    if (!calls.close.empty()) bodies.back()["elements"].push_back(literal(calls.close));
+  }
+  if (bodies.empty()) {
+    throw UserError("tool_choice names a function that there is not: '{}'", rules.only_tool);
+  }
+  const Json body = any_of(bodies);
+  const bool is_list = !calls.end.empty();
+  Json some = Json::array({body});  // what comes after the first mark
+  if (rules.has_many_calls) {
+    some.push_back(repeated(sequence({literal(calls.between), body})));
+  }
+  if (is_list) {
+    some.insert(some.begin(), literal("["));
+    some.push_back(literal(calls.end));
+  }
+  const bool is_required = rules.calls == AnswerRules::Calls::kRequired;
+  Json only = some;
+  if (!calls.open.empty()) only.insert(only.begin(), literal(calls.open));
+  if (is_required) return sequence(only);
+  if (!form.is_null()) return any_of({sequence(only), form});
+  if (calls.open.empty()) return any_of({sequence(only), by_grammar(kNoJson)});
+  // A model that opened a call by itself may leave white space out, or put some.
+  Json rest = sequence(some);
+  if (calls.name_begin.starts_with('\n')) {
+    Json loose = Json::array();
+    for (Json one : bodies) {
+      Json& begin = one["elements"][0]["value"];
+      begin = begin.get<std::string>().substr(1);
+      one["elements"].back() = sequence({literal("}"), maybe("\n"), literal("</tool_call>")});
+      loose.push_back(sequence({maybe("\n"), one}));
+    }
+    rest = any_of(loose);
+  } else if (is_list) {
+    rest["elements"].insert(rest["elements"].begin(), maybe(" "));
+  }
+  return {{"type", "dispatch"},
+          {"rules", Json::array({Json::array({calls.open, rest})})},
+          {"loop", rules.has_many_calls && !is_list}};
+}
+
+Json after_thought(const Json& format) {
+  Json ends = Json::array();
+  for (const std::string& mark : closing_thought_marks()) ends.push_back(mark);
+  const Json thought{
+      {"type", "tag"}, {"begin", ""}, {"content", {{"type", "any_text"}}}, {"end", ends}};
+  return sequence({thought, by_grammar("root ::= [ \\t\\r\\n]*"), format});
+}
+
+}  // namespace predgen

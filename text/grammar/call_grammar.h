@@ -1,0 +1,23 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/json.h"
+#include "text/grammar/answer_form.h"
+#include "text/tokenizer.h"
+
+namespace predgen {
+
+/// How an answer may call functions, as a format of XGrammar's structural tags: in the form of the
+/// tokenizer's model, calls alone if one is required, else in free text, which a call's opening
+/// mark ends. `arguments`: the grammar of a function's arguments. `form`: of the text of an answer
+/// without calls; null: any text.
+Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer,
+                 const std::function<std::string(const Json& function)>& arguments,
+                 const Json& form);
+
+/// Such a format after the thought that the prompt has begun.
+Json after_thought(const Json& format);
+
+}  // namespace predgen

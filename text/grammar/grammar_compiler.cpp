@@ -1,0 +1,199 @@
+#include "text/grammar/grammar_compiler.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <variant>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "core/text.h"
+#include "text/grammar/call_grammar.h"
+#include "text/grammar/compiled_grammar.h"
+#include "text/grammar/promised_schema.h"
+#include "text/thoughts.h"
+#include "text/tools/tool_call_parser.h"
+
+namespace predgen {
+namespace {
+
+/// Of Grammar::ToString(): what a form of the largest size takes when it is written out.
+constexpr size_t kMostGrammarBytes = 512 << 10;
+
+/// The texts of a tokenizer's tokens; empty: it has none, so that no grammar allows it.
+/// `with_marks`: those of the marks around calls and thoughts, which other texts omit.
+std::vector<std::string> token_texts(const Tokenizer& tokenizer, bool with_marks) {
+  const ThoughtParser thoughts;
+  std::vector<std::string> texts(static_cast<size_t>(tokenizer.vocab_size()));
+  for (TokenId token = 0; token < tokenizer.vocab_size(); ++token) {
+    std::string& text = texts[static_cast<size_t>(token)];
+    try {
+      text = tokenizer.decode_next({&token, 1});
+      if (!text.empty() || !with_marks) continue;
+      text = tokenizer.decode_next({&token, 1}, /*keep_special=*/true);
+    } catch (const UserError&) {  // an id that no token has
+      continue;
+    }
+    const bool is_mark =
+        thoughts.is_marker(text) || ToolCallParser::is_marker(tokenizer.tool_format(), text);
+    // Llama's calls are made without it.
+    if (!is_mark || text == "<|python_tag|>") text.clear();
+  }
+  return texts;
+}
+
+std::string name_of(const AnswerRules& rules) {
+  return rules.form ? rules.form->name : std::string("the calls of functions");
+}
+
+}  // namespace
+
+/// What XGrammar has for a tokenizer: made when it is needed, used by one thread at a time.
+class GrammarCompiler::Builder {
+ public:
+  explicit Builder(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
+
+  std::shared_ptr<const Grammar> build(const AnswerRules& rules) {
+    try {
+      const xgrammar::Grammar grammar = grammar_of(rules);
+      if (grammar.ToString().size() > kMostGrammarBytes) {
+        throw UserError("{} is too large: written out as a grammar it has more than {} bytes",
+                        name_of(rules), kMostGrammarBytes);
+      }
+      const bool with_marks = !rules.tools.empty() || rules.begins_in_thought;
+      return std::make_shared<Grammar>(
+          name_of(rules), std::make_shared<Grammar::Compiled>(
+                              Grammar::Compiled{compiler(with_marks).CompileGrammar(grammar)}));
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& error) {
+      throw UserError("{} cannot be compiled: {}", name_of(rules),
+                      shortened(first_line(error.what()), 300));
+    }
+  }
+
+ private:
+  xgrammar::GrammarCompiler& compiler(bool with_marks) {
+    std::optional<xgrammar::GrammarCompiler>& made = compilers_[with_marks ? 1 : 0];
+    if (!made) {
+      const TokenIds& ends = tokenizer_.stop_tokens();
+      made.emplace(
+          xgrammar::TokenizerInfo(token_texts(tokenizer_, with_marks), xgrammar::VocabType::RAW,
+                                  static_cast<int>(tokenizer_.vocab_size()),
+                                  std::vector<int32_t>(ends.begin(), ends.end())),
+          /*max_threads=*/1, /*cache_enabled=*/true, kMostKeptBytes);
+    }
+    return *made;
+  }
+
+  xgrammar::Grammar grammar_of(const AnswerRules& rules) {
+    if (rules.tools.empty() && !rules.begins_in_thought) return form_grammar(rules.form.value());
+    Json format;
+    if (rules.form) {
+      format = {{"type", "grammar"}, {"grammar", form_grammar(*rules.form).ToString()}};
+    }
+    if (!rules.tools.empty()) {
+      format = call_format(
+          rules, tokenizer_, [&](const Json& function) { return arguments(rules, function); },
+          format);
+    }
+    if (rules.begins_in_thought) format = after_thought(format);
+    const auto made = xgrammar::Grammar::FromStructuralTag(
+        to_text({{"type", "structural_tag"}, {"format", format}}));
+    if (const auto* grammar = std::get_if<xgrammar::Grammar>(&made)) return *grammar;
+    throw UserError("{} cannot be compiled: {}", name_of(rules),
+                    std::visit([](const auto& error) { return std::string(error.what()); },
+                               std::get<xgrammar::StructuralTagError>(made)));
+  }
+
+  static xgrammar::Grammar form_grammar(const AnswerForm& form) {
+    if (form.kind == AnswerForm::Kind::kJsonSchema) {
+      return schema_grammar(parse_json(form.text, form.name), form.name, form.is_strict);
+    }
+    check_form_text(form.text, form.name);
+    const GrammarWarnings warnings;
+    const xgrammar::Grammar grammar = form.kind == AnswerForm::Kind::kRegex
+                                          ? xgrammar::Grammar::FromRegex(form.text)
+                                          : xgrammar::Grammar::FromEBNF(form.text);
+    if (warnings.lines().empty()) return grammar;
+    throw UserError("{}: {}", form.name, shortened(first_line(warnings.lines().front()), 300));
+  }
+
+  static xgrammar::Grammar schema_grammar(const Json& schema, const std::string& name,
+                                          bool is_strict) {
+    const std::string kept = to_text(promised_schema(schema, name, is_strict));
+    const GrammarWarnings warnings;
+    xgrammar::Grammar grammar = xgrammar::Grammar::FromJSONSchema(
+        kept, /*any_whitespace=*/false, std::nullopt, std::nullopt, /*strict_mode=*/is_strict);
+    if (is_strict && !warnings.lines().empty()) {
+      throw UserError("{}: {}: no grammar of this server can hold an answer to it", name,
+                      shortened(first_line(warnings.lines().front()), 300));
+    }
+    return grammar;
+  }
+
+  static std::string arguments(const AnswerRules& rules, const Json& function) {
+    const std::string tool = function["name"].get<std::string>();
+    const bool is_strict = std::ranges::count(rules.tools.strict, tool) > 0;
+    const std::string name = fmt::format("the parameters of function '{}'", tool);
+    return schema_grammar(function["parameters"], name, is_strict).ToString();
+  }
+
+  const Tokenizer& tokenizer_;
+  std::optional<xgrammar::GrammarCompiler> compilers_[2];  // the second one knows the marks
+};
+
+GrammarCompiler::GrammarCompiler(const Tokenizer& tokenizer)
+    : tokenizer_(tokenizer), builder_(std::make_unique<Builder>(tokenizer)) {}
+GrammarCompiler::~GrammarCompiler() = default;
+
+std::shared_ptr<const Grammar> GrammarCompiler::find(const AnswerRules& rules) {
+  const Lock lock(kept_mutex_);
+  const auto known = std::ranges::find(kept_, rules, &Made::first);
+  if (known == kept_.end()) return nullptr;
+  kept_.splice(kept_.begin(), kept_, known);
+  return known->second;
+}
+
+void GrammarCompiler::keep(const AnswerRules& rules, std::shared_ptr<const Grammar> grammar) {
+  const Lock lock(kept_mutex_);
+  kept_.emplace_front(rules, std::move(grammar));
+  int64_t bytes = 0;
+  size_t num_kept = 0;
+  kept_.remove_if([&](const Made& made) {
+    bytes += made.second->num_bytes();
+    return ++num_kept > kMostKept || (num_kept > 1 && bytes > kMostKeptBytes);
+  });
+}
+
+std::shared_ptr<const Grammar> GrammarCompiler::compile(const AnswerRules& rules) {
+  PREDGEN_CHECK(!rules.allow_anything(), "nothing to compile");
+  if (tokenizer_.tool_format() == ToolFormat::kHarmony) {
+    if (!rules.form && rules.calls == AnswerRules::Calls::kAllowed) return nullptr;
+    throw UserError("{} cannot be held to a form: this model's answers are messages with channels",
+                    name_of(rules));
+  }
+  if (auto known = find(rules)) return known;
+  const Lock lock(work_mutex_);
+  if (auto known = find(rules)) return known;
+  const std::chrono::duration<double> patience(kMostSeconds);
+  const auto is_done = [&]() REQUIRES(work_mutex_) {
+    return work_.wait_for(patience) == std::future_status::ready;
+  };
+  if (work_.valid() && !is_done()) {
+    throw UserError("{} cannot be compiled now: another form takes long", name_of(rules));
+  }
+  std::packaged_task<std::shared_ptr<const Grammar>()> task(
+      [builder = builder_.get(), rules] { return builder->build(rules); });
+  work_ = task.get_future();
+  thread_ = std::jthread(std::move(task));
+  if (!is_done()) {
+    throw UserError("{} takes more than {} s to compile: make it smaller", name_of(rules),
+                    kMostSeconds);
+  }
+  const std::shared_ptr<const Grammar> grammar = work_.get();
+  keep(rules, grammar);
+  return grammar;
+}
+
+}  // namespace predgen
