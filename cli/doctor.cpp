@@ -96,8 +96,9 @@ void print_memory(const ModelConfig& config, const DoctorOptions& options) {
     std::printf("\n");
   };
   const int64_t context = std::min(options.context, config.context_length());
+  const int64_t num_snapshots = max_snapshots(snapshot_bytes(config));
   const double snapshots =
-      static_cast<double>(StateHistory::kMost) * static_cast<double>(snapshot_bytes(config));
+      static_cast<double>(num_snapshots) * static_cast<double>(snapshot_bytes(config));
   const double used = kv * static_cast<double>(context) + snapshots;
   row("weights", 0.0, true);
   if (config.num_active_parameters() < config.num_parameters()) {
@@ -109,8 +110,7 @@ void print_memory(const ModelConfig& config, const DoctorOptions& options) {
   }
   row("keys and values of 1,000 tokens", 1000 * kv, false);
   if (snapshots > 0) {
-    row(fmt::format("{} snapshots of states, {} bytes each", StateHistory::kMost,
-                    snapshot_bytes(config)),
+    row(fmt::format("{} snapshots of states, {} bytes each", num_snapshots, snapshot_bytes(config)),
         snapshots, false);
   }
   row(fmt::format("with {} tokens", context), used, true);

@@ -131,6 +131,7 @@ void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out
             experiments);
   add_flags(command, draft_settings(draft_model, past_answers), experiments);
   command.get_option("--width-invariant")->group(experiments);
+  command.get_option("--state-memory")->group(experiments);
   add_flags(command, only(choices, {"preset"}));
   sampling.add_to(command, "--sampling-top-k");
   add_flags(command, only(choices, {"max_new_tokens", "let_repeat", "think", "max_context"}));

@@ -57,6 +57,7 @@ std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const Mo
                      .dtype = options.dtype,
                      .quantization = parse_quantization(options.quantize),
                      .width_invariant = options.width_invariant,
+                     .state_memory = options.state_memory << 20,
                      .prepares_passes = prepares_passes,
                      .on_progress = shown});
 }

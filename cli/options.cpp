@@ -11,6 +11,7 @@ Settings settings_of(ModelOptions& options) {
           dtype_setting(options.dtype),
           quantize_setting(options.quantize),
           width_invariant_setting(options.width_invariant),
+          state_memory_setting(options.state_memory),
           threads_setting(options.threads)};
 }
 

@@ -30,6 +30,27 @@ struct TokenAttention {
   const float* sinks = nullptr;  // [heads]: a further score of each, whose value is zero; or null
 };
 
+/// A causal convolution of channels by themselves, at one token.
+struct TokenConvolution {
+  const float* x = nullptr;     // [channels]
+  const float* taps = nullptr;  // [num_taps,channels], the oldest input's first
+  float* window = nullptr;      // [num_taps - 1,channels]: the inputs before x; moves on to x
+  float* to = nullptr;          // [channels]
+  int64_t num_taps = 0, channels = 0;
+  int64_t stride = 0;  // between rows of `taps` and of `window`
+  bool has_silu = false;
+};
+
+/// Value heads of a gated delta net that share a key head, at one token (model/parts/delta_net.h).
+struct TokenDelta {
+  float *query = nullptr, *key = nullptr;  // [key_dim]; overwritten by what they are normed to
+  const float* values = nullptr;           // [heads,value_dim]
+  const float *decays = nullptr, *betas = nullptr;  // [heads]
+  float* state = nullptr;                           // [heads,key_dim,value_dim]
+  float* to = nullptr;                              // [heads,value_dim]
+  int64_t heads = 0, key_dim = 0, value_dim = 0;
+};
+
 /// `void*`: float32 or, in the other table, bfloat16's bits.
 struct TokenKernels {
   void (*load)(const void* from, int64_t count, float* to);
@@ -47,6 +68,10 @@ struct TokenKernels {
   void (*gate_gelu)(float* gates, const float* x, int64_t count);
   /// gates = g / (1 + exp(-1.702 g)) * (1 + x), g at most 7, x from -7 to 7
   void (*gate_clamped)(float* gates, const float* x, int64_t count);
+  /// The same with the sigmoid alone.
+  void (*gate_sigmoid)(float* gates, const float* x, int64_t count);
+  void (*convolve)(const TokenConvolution& convolution);
+  void (*advance_delta)(const TokenDelta& delta);
   /// to += scale * x
   void (*add)(float* to, const float* x, float scale, int64_t count);
   /// Index of the first maximum of `count` >= 1 values, as in at::argmax, where NaN is the largest.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/token_attention.h"
+#include "kernels/token_recurrence.h"
 
 namespace predgen {
 namespace {
@@ -46,7 +47,7 @@ inline void rotate_head(float* x, const float* cosines, const float* sines, int6
   }
 }
 
-inline Floats silu(Floats x) { return x / (1.0f + exponential(-x)); }
+inline Floats sigmoid(Floats x) { return 1.0f / (1.0f + exponential(-x)); }
 /// x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))), by 1 + tanh(u) = 2 / (1 + e^-2u).
 inline Floats gelu(Floats x) {
   return x / (1.0f + exponential(-x * (1.59576912f + 0.0713548163f * (x * x))));
@@ -131,6 +132,9 @@ constexpr TokenKernels token_kernels() {
           .gate_silu = gate_values<silu>,
           .gate_gelu = gate_values<gelu>,
           .gate_clamped = gate_clamped,
+          .gate_sigmoid = gate_values<sigmoid>,
+          .convolve = convolve,
+          .advance_delta = advance_delta,
           .add = add_scaled,
           .argmax = first_largest};
 }

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -30,11 +31,21 @@ struct KvLayout {
   bool in_pieces = false;
   /// Layers that keep a state, and the bytes of a snapshot: of all their states after one position.
   int64_t num_states = 0, bytes_per_snapshot = 0;
+  /// Snapshots that a sequence has at most; at least 2.
+  int64_t max_snapshots = 8;
 
   int64_t bytes_per_position() const;
   /// How many positions a snapshot takes as much memory as.
   int64_t positions_per_snapshot() const;
+  /// Of a pass, around its last tokens (snapshot_points()), and before them, every
+  /// kSnapshotDistance positions.
+  int64_t newest_snapshots() const { return std::min<int64_t>(4, max_snapshots - 1); }
+  int64_t spaced_snapshots() const { return std::clamp<int64_t>((max_snapshots - 6) / 2, 0, 4); }
 };
+
+/// A text that is revised runs so many of its tokens again at most, as far back as there are
+/// KvLayout::spaced_snapshots().
+constexpr int64_t kSnapshotDistance = 32;
 
 class KvStorage;
 class SequenceState;

@@ -32,9 +32,19 @@ std::vector<int64_t> snapshot_points(const SequenceStep& step) {
   // A tree that nobody calls a draft has no place to return to.
   if (!is_path && step.num_drafted == 0) return {};
   const int64_t committed = T - step.num_drafted;
+  const KvLayout& layout = step.state->layout();
+  const int64_t newest = layout.newest_snapshots();
   std::vector<int64_t> points;
-  if (step.num_settled > 0 && step.num_settled < committed - 1) points.push_back(step.num_settled);
-  if (committed > 1) points.push_back(committed - 1);
+  if (newest > 3 && step.num_settled > 0 && step.num_settled < committed - 1) {
+    points.push_back(step.num_settled);
+  }
+  const int64_t length = step.state->length();
+  const int64_t last = (length + committed - 2) / kSnapshotDistance;  // before the last token
+  for (int64_t i = std::max<int64_t>(last - layout.spaced_snapshots(), 0) + 1; i <= last; ++i) {
+    const int64_t point = i * kSnapshotDistance - length;
+    if (point > std::max<int64_t>(step.num_settled, 0)) points.push_back(point);
+  }
+  if (newest > 2 && committed > 1) points.push_back(committed - 1);
   points.push_back(committed);
   if (is_path && step.num_drafted > 0) points.push_back(T);
   return points;

@@ -56,8 +56,9 @@ void check_steps(std::span<const SequenceStep> steps);
 
 /// After how many of a step's new tokens layers that keep a state give it to
 /// SequenceState::commit(): those that are settled, before and after the last token that is no
-/// draft, and at the end of a draft that is no tree. Ascending, above 0; at most
-/// StateHistory::kMostNew.
+/// draft, and at the end of a draft that is no tree, of which the latter two are always there; and
+/// between settled tokens and the last, every kSnapshotDistance positions. Ascending, above 0; as
+/// many as KvLayout says.
 std::vector<int64_t> snapshot_points(const SequenceStep& step);
 
 /// For each new token, which one before it in its path is the last: an index, or -1 for the cached

@@ -3,6 +3,7 @@
 namespace predgen {
 
 LayerNorms LayerSpec::norms() const {
+  if (own_norms.before_attention) return own_norms;
   LayerNorms names;
   if (norm_before) names.before_attention = {"input_layernorm", "attn_norm"};
   if (norm_after) names.after_attention = {"post_attention_layernorm", "post_attention_norm"};

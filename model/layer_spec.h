@@ -17,21 +17,32 @@ struct ModuleName {
 /// Whether queries and keys are normed, head by head or over the width of all heads.
 enum class QkNorm { kNone, kHead, kWidth };
 
+/// The modules of a layer's attention.
+struct AttentionNames {
+  ModuleName query{"self_attn.q_proj", "attn_q"}, key{"self_attn.k_proj", "attn_k"};
+  ModuleName value{"self_attn.v_proj", "attn_v"}, output{"self_attn.o_proj", "attn_output"};
+  ModuleName query_norm{"self_attn.q_norm", "attn_q_norm"};
+  ModuleName key_norm{"self_attn.k_norm", "attn_k_norm"};
+};
+
 /// What a layer's attention computes, apart from the sizes of its heads (parts/attention.h).
 struct AttentionSpec {
   QkNorm qk_norm = QkNorm::kNone;
   bool qkv_bias = false, o_bias = false;
+  bool output_gate = false;   // beside each query is a gate, whose sigmoid multiplies the output
   double query_scalar = 0.0;  // scores are divided by its square root; 0: head size
   double softcap = 0.0;       // scores become cap * tanh(score / cap); 0: unchanged
   bool sinks = false;         // a further score for each head, whose value is zero
   int64_t window = 0;         // positions that a query sees, its own included; 0: all
   int64_t rope = 0;           // index in ModelConfig::ropes
+  AttentionNames names{};
 };
 
 /// What a feed-forward part makes of its gate and up products. kClampedSwiglu is gpt_oss': gates at
 /// most 7 and products from -7 to 7, gate * sigmoid(1.702 * gate) * (product + 1).
 enum class Activation { kSilu, kGeluTanh, kClampedSwiglu };
 
+/// The modules of a layer's gated MLP.
 struct FeedForwardNames {
   ModuleName gate{"mlp.gate_proj", "ffn_gate"}, up{"mlp.up_proj", "ffn_up"},
       down{"mlp.down_proj", "ffn_down"};
@@ -112,6 +123,7 @@ struct LayerSpec {
   bool norm_before = true;            // norms of the inputs of attention and MLP,
   bool norm_after = false;            // and of their outputs, before the residual add
   const char* mlp_norm = "ffn_norm";  // that of the MLP's input, in GGUF
+  LayerNorms own_norms{};             // the norms that the layer has, if others call them otherwise
 
   LayerNorms norms() const;
   bool has_mlp() const { return experts.count == 0 || experts.beside_mlp; }

@@ -1,5 +1,6 @@
 #include "model/memory_estimate.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/parts/recurrent_part.h"
@@ -26,6 +27,11 @@ int64_t weight_bytes(const ModelConfig& config, Quantization quantization, int64
 
 int64_t kv_bytes_per_token(const ModelConfig& config, int64_t bytes_per_value) {
   return 2 * config.num_row_layers() * config.num_kv_heads * config.head_dim * bytes_per_value;
+}
+
+int64_t max_snapshots(int64_t bytes_per_snapshot, int64_t memory) {
+  constexpr int64_t kLeast = 2, kMost = 16;
+  return std::clamp(memory / std::max<int64_t>(bytes_per_snapshot, 1), kLeast, kMost);
 }
 
 int64_t snapshot_bytes(const ModelConfig& config, int64_t bytes_per_value) {

@@ -16,6 +16,11 @@ int64_t weight_bytes(const ModelConfig& config, Quantization quantization,
 /// Bytes of keys and values of one position in all layers.
 int64_t kv_bytes_per_token(const ModelConfig& config, int64_t bytes_per_value = 2);
 
+/// What the snapshots of a conversation may take, unless somebody says otherwise.
+constexpr int64_t kStateMemory = int64_t{256} << 20;
+/// How many snapshots a sequence has within so much memory; 2 at least, and 16 at most.
+int64_t max_snapshots(int64_t bytes_per_snapshot, int64_t memory = kStateMemory);
+
 /// Bytes of a snapshot (SequenceState) of all layers that keep a state; 0: none does.
 int64_t snapshot_bytes(const ModelConfig& config, int64_t bytes_per_value = 2);
 

@@ -16,6 +16,28 @@ constexpr int64_t kMaxLayers = 10'000, kMaxHeadDim = 1 << 16;
 constexpr int64_t kMaxExperts = 1 << 16;  // of all layers, each of which has matrices of its own
 constexpr double kMaxParameters = 1e15;
 
+/// The part of the configuration that is the text model's.
+Json text_part(const Json& json, const std::string& where) {
+  constexpr const char* kText = "text_config";
+  if (!json.contains(kText)) return json;
+  for (const Family& family : families()) {
+    const Json architectures = json.value("architectures", Json::array());
+    const bool is_named = architectures == Json::array({family.wider.architecture});
+    const bool is_typed =
+        architectures.empty() && json.value("model_type", Json()) == family.wider.model_type;
+    if (!is_named && !is_typed) continue;
+    if (!json[kText].is_object()) throw UserError("{}: \"{}\" must be an object", where, kText);
+    Json text = json[kText];
+    text["architectures"] = Json::array({family.architecture});
+    text["model_type"] = family.model_type;
+    for (const char* key : {"tie_word_embeddings", "dtype", "torch_dtype", "quantization_config"}) {
+      if (json.contains(key)) text[key] = json[key];
+    }
+    return text;
+  }
+  return json;
+}
+
 const Family& find_family(const Json& json, const std::string& where) {
   std::string found;
   if (json.contains("architectures") && json["architectures"].is_array() &&
@@ -101,12 +123,13 @@ void check_total(const ModelConfig& config, const std::string& where) {
 
 }  // namespace
 
-ModelConfig ModelConfig::from_json(const Json& json, const std::string& where) {
-  if (!json.is_object()) throw UserError("{}: must be a JSON object", where);
+ModelConfig ModelConfig::from_json(const Json& whole, const std::string& where) {
+  if (!whole.is_object()) throw UserError("{}: must be a JSON object", where);
+  const Json json = text_part(whole, where);
   const Family& family = find_family(json, where);
   const ConfigFields fields(json, where);
   fields.only("model_type", family.model_type);
-  fields.only("partial_rotary_factor", 1.0);
+  if (family.usual.rotary_share == 1.0) fields.only("partial_rotary_factor", 1.0);
   stored_type(fields);  // refuses those that cannot be read
   fields.absent("compression_config");
   ModelConfig config;
@@ -125,7 +148,7 @@ ModelConfig ModelConfig::from_json(const Json& json, const std::string& where) {
   config.initializer_range = fields.positive("initializer_range", 0.02);
   config.tie_word_embeddings = fields.flag("tie_word_embeddings", false);
   config.dtype = read_dtype(fields);
-  config.ropes.front().theta = family.usual.rope_theta;
+  config.ropes.front() = {.theta = family.usual.rope_theta, .share = family.usual.rotary_share};
   family.read(fields, config);
   check_total(config, where);
   return config;
@@ -185,7 +208,11 @@ int64_t ModelConfig::widest_window() const {
 
 at::Tensor ModelConfig::inverse_frequencies() const {
   std::vector<at::Tensor> rows;
-  for (const RopeConfig& rope : ropes) rows.push_back(rope.inverse_frequencies(head_dim));
+  for (const RopeConfig& rope : ropes) {
+    rows.push_back(at::zeros({head_dim / 2}));
+    const at::Tensor own = rope.inverse_frequencies(head_dim);
+    rows.back().narrow(0, 0, own.size(0)).copy_(own);
+  }
   return at::stack(rows);
 }
 

@@ -29,15 +29,17 @@ struct ModelConfig {
   bool tie_word_embeddings = false;
   std::vector<LayerSpec> layers;
   std::vector<RopeConfig> ropes{RopeConfig{}};  // the layers' (AttentionSpec::rope), at least one
-  double norm_offset = 0.0;                     // added to the weight of every norm
+  ModuleName final_norm{"model.norm.weight", "output_norm.weight"};  // whole names
+  double norm_offset = 0.0;       // added to the weight of every norm
   bool norm_scales_wide = false;  // a norm's weight is applied in float32, before rounding
   double logit_softcap = 0.0;     // logits become cap * tanh(logit / cap); 0: unchanged
   double embedding_scale = 1.0;   // rounded to the embeddings' type
   std::string dtype = "float32";  // of the stored weights: "float32" or "bfloat16"
 
   /// UserError for an unknown architecture (lists the known ones), a missing or impossible field,
-  /// or an option that this program does not support, by name.
-  static ModelConfig from_json(const Json& json, const std::string& where);
+  /// or an option that this program does not support, by name. Of a model that also sees or hears
+  /// it takes the "text_config".
+  static ModelConfig from_json(const Json& whole, const std::string& where);
   static ModelConfig load(const std::filesystem::path& folder);
   /// What from_json reads, in transformers 4 spelling (which transformers 5 reads too).
   Json to_json() const;
@@ -52,7 +54,8 @@ struct ModelConfig {
   /// The most positions that a layer with a window sees; 0: no layer has one.
   int64_t widest_window() const;
   int64_t num_ropes() const { return static_cast<int64_t>(ropes.size()); }
-  /// Radians per position of each pair of a head, float32 [ropes,head_dim / 2].
+  /// Radians per position of each pair of a head, float32 [ropes,head_dim / 2]; 0 for those that do
+  /// not turn.
   at::Tensor inverse_frequencies() const;
   int64_t context_length() const { return ropes.front().context_length(max_positions); }
   int64_t num_parameters() const;

@@ -37,6 +37,14 @@ inline Setting width_invariant_setting(bool& width_invariant) {
           "text, whatever the precision"};
 }
 
+/// In MiB.
+inline Setting state_memory_setting(int64_t& mebibytes) {
+  return {
+      "state_memory", mebibytes, between(1, 1 << 20),
+      "MiB for a conversation's snapshots, by which drafts can be taken back, in models of which "
+      "some layers keep a state instead of keys and values"};
+}
+
 inline Setting threads_setting(int64_t& threads) {
   return {"threads", threads, between(0, 4096), "CPU threads; 0: all cores"};
 }

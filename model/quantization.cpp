@@ -1,5 +1,8 @@
 #include "model/quantization.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "core/error.h"
 #include "model/weight_layout.h"
 
@@ -13,9 +16,22 @@ Quantization parse_quantization(const std::string& name) {
   throw UserError("quantisation \"{}\": must be none, int8, int4 or stored", name);
 }
 
+namespace {
+
+/// Whether it is a layer's linear, by the end of its name. The products that a delta net's decays
+/// are made of are small, and stay as they are.
+bool is_linear(std::string_view weight_name) {
+  constexpr std::string_view kEnds[] = {"_proj.weight", ".in_proj_qkv.weight", ".in_proj_z.weight",
+                                        ".w1.weight",   ".w2.weight",          ".w3.weight"};
+  const auto ends = [&](std::string_view end) { return weight_name.ends_with(end); };
+  return std::ranges::any_of(kEnds, ends);
+}
+
+}  // namespace
+
 Quantization quantization_of(const std::string& weight_name, Quantization asked) {
   if (asked == Quantization::kStored) return Quantization::kNone;
-  if (weight_name.ends_with("_proj.weight")) return asked;
+  if (is_linear(weight_name)) return asked;
   const bool is_head = weight_name == kHeadName && asked != Quantization::kNone;
   return is_head ? Quantization::kInt8 : Quantization::kNone;
 }

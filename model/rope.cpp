@@ -33,18 +33,16 @@ RopeKind read_kind(const ConfigFields& rope) {
 }
 
 void refuse_unknown_fields(const ConfigFields& rope) {
-  static const std::set<std::string> kKnown{"rope_type",        "type",
-                                            "rope_theta",       "partial_rotary_factor",
-                                            "factor",           "beta_fast",
-                                            "beta_slow",        "original_max_position_embeddings",
-                                            "truncate",         "mscale",
-                                            "attention_factor", "mscale_all_dim",
-                                            "low_freq_factor",  "high_freq_factor",
-                                            "finetuned"};  // which transformers ignores, too
+  static const std::set<std::string> kKnown{
+      "rope_type", "type", "rope_theta", "partial_rotary_factor", "factor", "beta_fast",
+      "beta_slow", "original_max_position_embeddings", "truncate", "mscale", "attention_factor",
+      "mscale_all_dim", "low_freq_factor", "high_freq_factor",
+      "finetuned",  // which transformers ignores, too
+      // Of images; in a text the three positions are one.
+      "mrope_section", "mrope_interleaved"};
   for (const auto& [name, value] : rope.json().items()) {
     if (!kKnown.contains(name)) rope.absent(name.c_str());
   }
-  rope.only("partial_rotary_factor", 1.0);
 }
 
 double read_attention_factor(const ConfigFields& rope, double factor) {
@@ -93,8 +91,17 @@ double yarn_attention_factor(double factor, double weight) {
   return factor <= 1 ? 1.0 : 0.1 * weight * std::log(factor) + 1.0;
 }
 
-RopeConfig RopeConfig::read(const ConfigFields& fields, int64_t max_positions, double usual_theta) {
+RopeConfig RopeConfig::read(const ConfigFields& fields, int64_t max_positions, double usual_theta,
+                            double usual_share) {
+  constexpr const char* kShare = "partial_rotary_factor";
+  const auto read_share = [&](const ConfigFields& from, double usual) {
+    if (usual_share == 1.0) from.only(kShare, 1.0);
+    const double share = from.positive(kShare, usual);
+    if (share > 1.0) from.fail(kShare, "must be at most 1");
+    return share;
+  };
   RopeConfig config;
+  config.share = read_share(fields, usual_share);
   config.theta = fields.positive("rope_theta", usual_theta);
   // If several give a value, transformers 5's choice is used.
   const char* key = fields.has("rope_scaling") ? "rope_scaling" : "rope_parameters";
@@ -104,6 +111,7 @@ RopeConfig RopeConfig::read(const ConfigFields& fields, int64_t max_positions, d
   refuse_unknown_fields(rope);
   config.kind = read_kind(rope);
   config.theta = rope.positive("rope_theta", config.theta);
+  config.share = read_share(rope, config.share);
   if (config.kind == RopeKind::kDefault) return config;
   config.original_positions =
       fields.size("original_max_position_embeddings",
@@ -132,6 +140,7 @@ RopeConfig RopeConfig::read(const ConfigFields& fields, int64_t max_positions, d
 
 void RopeConfig::write(Json& json) const {
   json["rope_theta"] = theta;
+  if (share != 1.0) json["partial_rotary_factor"] = share;
   if (kind == RopeKind::kDefault) return;
   Json rope;
   for (const auto& [name, known] : kKinds) {
@@ -167,7 +176,12 @@ double RopeConfig::query_scale(int64_t position) const {
   return 1.0 + query_beta * std::log1p(static_cast<double>(position / original_positions));
 }
 
-at::Tensor RopeConfig::inverse_frequencies(int64_t head_dim) const {
+int64_t RopeConfig::rotary_dim(int64_t head_dim) const {
+  return static_cast<int64_t>(static_cast<double>(head_dim) * share);
+}
+
+at::Tensor RopeConfig::inverse_frequencies(int64_t whole_head) const {
+  const int64_t head_dim = rotary_dim(whole_head);
   const at::Tensor exponents =
       at::arange(0, head_dim, 2, at::kFloat) / static_cast<double>(head_dim);
   at::Tensor plain = at::pow(theta, exponents).reciprocal();

@@ -25,11 +25,13 @@ struct RopeConfig {
   bool truncate = true;                  // yarn
   double attention_factor = 1.0;         // yarn: cos and sin are multiplied by it
   double query_beta = 0.0;               // of query_scale(); 0: queries stay as they are
+  double share = 1.0;                    // of a head's values, the first, which turn
 
   /// From rope_theta and rope_scaling (transformers 4) or rope_parameters (5). UserError for a
-  /// missing or impossible field, or one that is not supported, by name.
+  /// missing or impossible field, or one that is not supported, by name. A `usual_share` of 1: the
+  /// family turns whole heads.
   static RopeConfig read(const ConfigFields& fields, int64_t max_positions,
-                         double usual_theta = 10000.0);
+                         double usual_theta = 10000.0, double usual_share = 1.0);
   /// Adds the fields to `json` in transformers 4 spelling.
   void write(Json& json) const;
 
@@ -39,8 +41,10 @@ struct RopeConfig {
   /// By what a query at this position is multiplied, Llama 4's way: 1 + query_beta * log(1 +
   /// floor(position / original_positions)).
   double query_scale(int64_t position) const;
-  /// Radians per position of each pair of a head, float32 [head_dim / 2].
-  at::Tensor inverse_frequencies(int64_t head_dim) const;
+  /// How many values of a head turn.
+  int64_t rotary_dim(int64_t head_dim) const;
+  /// Radians per position of each pair that turns, float32 [rotary_dim / 2].
+  at::Tensor inverse_frequencies(int64_t whole_head) const;
 };
 
 /// RopeConfig::attention_factor of YaRN where nothing else is said; with a weight ("mscale"), what

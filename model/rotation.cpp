@@ -20,8 +20,11 @@ Rotation::Rotation(const RopeConfig& rope, const at::Tensor& inverse_frequencies
 }
 
 at::Tensor Rotation::operator()(const at::Tensor& x_BHTD) const {
-  const auto halves = x_BHTD.chunk(2, -1);
-  return x_BHTD * cos + at::cat({halves[1], halves[0]}, -1) * signed_sin;
+  const int64_t R = cos.size(-1), D = x_BHTD.size(-1);
+  const auto halves = x_BHTD.narrow(-1, 0, R).chunk(2, -1);
+  const at::Tensor turned =
+      x_BHTD.narrow(-1, 0, R) * cos + at::cat({halves[1], halves[0]}, -1) * signed_sin;
+  return R == D ? turned : at::cat({turned, x_BHTD.narrow(-1, R, D - R)}, -1);
 }
 
 at::Tensor Rotation::of_queries(const at::Tensor& x_BHTD) const {
@@ -34,7 +37,9 @@ std::vector<Rotation> make_rotations(const ModelConfig& config,
                                      const at::Tensor& positions_BT, at::ScalarType type) {
   std::vector<Rotation> rotations;
   for (size_t i = 0; i < config.ropes.size(); ++i) {
-    rotations.emplace_back(config.ropes[i], inverse_frequencies[static_cast<int64_t>(i)],
+    const int64_t num_pairs = config.ropes[i].rotary_dim(config.head_dim) / 2;
+    rotations.emplace_back(config.ropes[i],
+                           inverse_frequencies[static_cast<int64_t>(i)].narrow(0, 0, num_pairs),
                            positions_BT, type);
   }
   return rotations;

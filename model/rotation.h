@@ -10,13 +10,13 @@ namespace predgen {
 
 // Shapes: B rows, T tokens, H heads, D head size.
 
-/// Cosines and sines that rotate queries and keys to their positions, [B,1,T,D]; the sines for the
-/// second half of a head carry the minus sign of the rotation.
+/// Cosines and sines that rotate queries and keys to their positions, [B,1,T,R]: the first R values
+/// of a head turn. The sines for the second half of them carry the minus sign of the rotation.
 struct Rotation {
   /// `inverse_frequencies`: from RopeConfig, on the device of the positions.
   Rotation(const RopeConfig& rope, const at::Tensor& inverse_frequencies,
            const at::Tensor& positions_BT, at::ScalarType type);
-  /// Rotates pairs (x[i], x[i + D/2]), the layout of Hugging Face checkpoints.
+  /// Rotates pairs (x[i], x[i + R/2]), the layout of Hugging Face checkpoints.
   at::Tensor operator()(const at::Tensor& x_BHTD) const;
   /// The same of queries, which are also multiplied by RopeConfig::query_scale().
   at::Tensor of_queries(const at::Tensor& x_BHTD) const;

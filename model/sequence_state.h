@@ -37,6 +37,7 @@ class SequenceState {
   SequenceState& operator=(const SequenceState&) = delete;
 
   int64_t length() const { return length_; }
+  const KvLayout& layout() const { return pool_.layout(); }
   /// Positions that it may ever hold.
   int64_t capacity() const { return capacity_; }
 

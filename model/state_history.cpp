@@ -18,8 +18,10 @@ StateHistory::~StateHistory() {
 void StateHistory::reserve(int64_t length) {
   if (pool_.layout().num_states == 0 || num_expected_ > 0) return;
   if (StatePoint* const point = at(length)) point->restore(&owner_);
-  pool_.make_room(kMostNew * pool_.layout().positions_per_snapshot(), &owner_);
-  pool_.num_expected_ += num_expected_ = kMostNew;
+  const KvLayout& layout = pool_.layout();
+  const int64_t most = std::max<int64_t>(layout.newest_snapshots(), 2) + layout.spaced_snapshots();
+  pool_.make_room(most * layout.positions_per_snapshot(), &owner_);
+  pool_.num_expected_ += num_expected_ = most;
 }
 
 const LayerState& StateHistory::state(int64_t index, int64_t length) {
@@ -36,7 +38,7 @@ void StateHistory::commit(int64_t length, std::vector<NewStates> found) {
   for (NewStates& states : found) {
     add(std::make_shared<StatePoint>(pool_, length + states.num_new, std::move(states.layers)));
   }
-  while (points_.size() > kMost) drop(least_useful());
+  while (std::ssize(points_) > pool_.layout().max_snapshots) drop(least_useful());
 }
 
 void StateHistory::cancel() { pool_.num_expected_ -= std::exchange(num_expected_, 0); }
@@ -79,14 +81,18 @@ void StateHistory::drop(size_t index) {
 
 size_t StateHistory::least_useful() const {
   // Never the newest: where the next rejection returns to.
-  const size_t num_old = points_.size() - 1 - static_cast<size_t>(kMostNew);
+  const KvLayout& layout = pool_.layout();
+  const size_t num_old = points_.size() - 1 - static_cast<size_t>(layout.newest_snapshots());
+  const int64_t reach = (1 + layout.spaced_snapshots()) * kSnapshotDistance;
   const auto end = static_cast<double>(points_.back()->length());
   size_t least = 0;
   double smallest = std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < num_old; ++i) {
     const int64_t before = i == 0 ? 0 : points_[i - 1]->length();
     const auto gap = static_cast<double>(points_[i + 1]->length() - before);
-    const double use = gap / (1 + end - static_cast<double>(points_[i]->length()));
+    const double back = end - static_cast<double>(points_[i]->length());
+    const bool is_needed = gap > kSnapshotDistance && back <= static_cast<double>(reach);
+    const double use = gap / (1 + back) * (is_needed ? 1e6 : 1.0);
     if (use >= smallest) continue;
     smallest = use;
     least = i;

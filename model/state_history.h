@@ -9,16 +9,11 @@
 
 namespace predgen {
 
-/// The snapshots of one sequence's layers that keep a state, by length. Does nothing where all
-/// layers keep rows.
+/// The snapshots of one sequence's layers that keep a state, by length; KvLayout says how many.
+/// Those that are dropped for newer ones lie closest to their neighbours, compared with how far
+/// back they are. Does nothing where all layers keep rows.
 class StateHistory {
  public:
-  /// Snapshots that a sequence has at most. Those that are dropped for newer ones lie closest to
-  /// their neighbours, compared with how far back they are.
-  static constexpr size_t kMost = 8;
-  /// New ones of a pass at most (snapshot_points()).
-  static constexpr int64_t kMostNew = 4;
-
   /// Borrows both; the owner is whom the pool spares and parks.
   StateHistory(KvPool& pool, const SequenceState& owner) : pool_(pool), owner_(owner) {}
   ~StateHistory();

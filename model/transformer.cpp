@@ -60,7 +60,7 @@ Transformer::Transformer(const ModelConfig& config,
   embedding_ = take(kEmbeddingName);
   activations_ = embedding_.scalar_type();
   for (int64_t i = 0; i < config.num_layers(); ++i) layers_.emplace_back(config, i, take);
-  final_norm_ = take("model.norm.weight");
+  final_norm_ = take(config.final_norm.hugging_face);
   head_.name = "lm_head";
   head_.weight = config.tie_word_embeddings ? embedding_ : take(kHeadName);
   inverse_frequencies_ = config.inverse_frequencies().to(device());
@@ -77,6 +77,7 @@ std::unique_ptr<Transformer> Transformer::initialize(const ModelConfig& config, 
   const std::map<std::string, WeightSpec> weights = weights_by_name(config);
   return std::make_unique<Transformer>(config, [&](const std::string& name) {
     const WeightSpec& spec = weights.at(name);
+    if (spec.is_factor) return at::ones(spec.shape, options);
     if (spec.is_wide) return at::zeros(spec.shape, options.dtype(at::kFloat));
     if (spec.is_norm) return at::full(spec.shape, 1.0 - config.norm_offset, options);
     if (name.ends_with(".bias")) return at::zeros(spec.shape, options);
@@ -87,14 +88,16 @@ std::unique_ptr<Transformer> Transformer::initialize(const ModelConfig& config, 
 }
 
 KvLayout Transformer::kv_layout() const {
+  const int64_t snapshot =
+      snapshot_bytes(config_, static_cast<int64_t>(c10::elementSize(activations_)));
   return {.num_layers = config_.num_row_layers(),
           .num_kv_heads = config_.num_kv_heads,
           .head_dim = config_.head_dim,
           .options = embedding_.options().requires_grad(false).dtype(activations_),
           .in_pieces = cpu_pass_ && has_kernels_ && device().is_cpu(),
           .num_states = config_.num_states(),
-          .bytes_per_snapshot =
-              snapshot_bytes(config_, static_cast<int64_t>(c10::elementSize(activations_)))};
+          .bytes_per_snapshot = snapshot,
+          .max_snapshots = max_snapshots(snapshot, state_memory_)};
 }
 
 int64_t Transformer::num_folded() const {
@@ -105,8 +108,9 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   const at::NoGradGuard no_grad;
   check_steps(steps);
   if (std::optional<at::Tensor> logits_NV = forward_by_kernels(steps)) {
-    for (const SequenceStep& step : steps) {
-      step.state->commit(static_cast<int64_t>(step.tokens.size()));  // nothing throws now
+    for (size_t i = 0; i < steps.size(); ++i) {  // nothing throws now
+      steps[i].state->commit(static_cast<int64_t>(steps[i].tokens.size()),
+                             is_cpu_pass() ? cpu_pass_->take_states(i) : std::vector<NewStates>());
     }
     return *logits_NV;
   }
@@ -210,7 +214,7 @@ at::Tensor Transformer::logits(const at::Tensor& hidden) const {
 std::map<std::string, at::Tensor> Transformer::named_weights() const {
   PREDGEN_CHECK(!packed_embedding_, "the embeddings are packed");
   std::map<std::string, at::Tensor> weights{{kEmbeddingName, embedding_},
-                                            {"model.norm.weight", final_norm_}};
+                                            {config_.final_norm.hugging_face, final_norm_}};
   if (!config_.tie_word_embeddings) weights[kHeadName] = head_.weight;
   for (const Linear* linear : linears()) {
     PREDGEN_CHECK(linear->weight.defined(), "{} is quantised", linear->name);

@@ -12,6 +12,7 @@
 #include "model/language_model.h"
 #include "model/layer_store.h"
 #include "model/linear.h"
+#include "model/memory_estimate.h"
 #include "model/model_config.h"
 #include "model/rotation.h"
 
@@ -89,6 +90,8 @@ class Transformer : public LanguageModel {
   [[nodiscard]] LayerLease lease_layer(int64_t index, int64_t next) const {
     return {layer_store_.get(), index, next};
   }
+  /// What the snapshots of a sequence may take, in bytes; for pools made from now on.
+  void set_state_memory(int64_t bytes) { state_memory_ = bytes; }
   /// Dropout on or off.
   void set_training(bool training);
   bool is_training() const { return training_; }
@@ -132,6 +135,7 @@ class Transformer : public LanguageModel {
   void set_mask_tokens(TokenIds tokens) { mask_tokens_ = std::move(tokens); }
 
  private:
+  bool is_cpu_pass() const { return cpu_pass_ && !gpu_pass_; }
   std::optional<at::Tensor> forward_by_kernels(std::span<const SequenceStep> steps) const;
   at::Tensor embed(const at::Tensor& tokens_BT) const;
   TransformerParts parts() const;
@@ -154,6 +158,7 @@ class Transformer : public LanguageModel {
   std::unique_ptr<CpuPass> cpu_pass_;  // null: its kernels do not support the blocks
   std::unique_ptr<GpuPass> gpu_pass_;  // null: no kernels for the device or blocks
   int64_t num_recomputed_ = 0;
+  int64_t state_memory_ = kStateMemory;
 };
 
 }  // namespace predgen

@@ -22,8 +22,10 @@ std::vector<WeightSpec> weight_layout(const ModelConfig& config) {
   for (int64_t i = 0; i < config.num_layers(); ++i) {
     DecoderLayer::add_weights(config, i, weights);
   }
-  weights.push_back(
-      {.name = "model.norm.weight", .shape = {E}, .gguf = "output_norm.weight", .is_norm = true});
+  weights.push_back({.name = config.final_norm.hugging_face,
+                     .shape = {E},
+                     .gguf = config.final_norm.gguf,
+                     .is_norm = true});
   if (!config.tie_word_embeddings) {
     weights.push_back({.name = kHeadName, .shape = {config.vocab_size, E}, .gguf = kGgufHeadName});
   }

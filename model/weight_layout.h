@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,15 @@ struct StackedPlace {
   bool is_transposed = false;    // there its rows are columns, unless it is in few bits
 };
 
+/// Heads that transformers stores group after group, and llama.cpp by turns: the first of each
+/// group, then the second of each.
+struct GroupedHeads {
+  int64_t groups = 1, heads = 1;  // of a group
+  int64_t size = 1;               // rows of a head, or columns
+  int64_t first = 0;              // row of the first head
+  bool in_columns = false;
+};
+
 /// A tensor of the checkpoint.
 struct WeightSpec {
   std::string name;  // Hugging Face's
@@ -36,7 +46,10 @@ struct WeightSpec {
   // empty.
   std::vector<StackedPlace> stacked{};
   std::string folder{};
-  double share = 1.0;  // of all tokens that it is read for, on average: less for experts
+  double share = 1.0;      // of all tokens that it is read for, on average: less for experts
+  bool is_factor = false;  // begins at 1, as norms do, but nothing is added to it
+  bool is_log = false;     // llama.cpp stores -exp(x)
+  std::optional<GroupedHeads> grouped{};
 };
 /// The total over all of them.
 int64_t num_values(const std::vector<WeightSpec>& weights);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "model/parts/recurrent_part.h"
 #include "text/stop_tokens.h"
 
 namespace predgen::train {
@@ -131,6 +132,17 @@ void check_mask_tokens(const TrainConfig& config, const Tokenizer* tokenizer) {
         "objective.mask_tokens: token {} {}: choose others of the {}, such as special "
         "tokens of no use in a chat",
         token, ends ? "ends an answer" : "does not exist", num_ids);
+  }
+}
+
+void check_layers(const TrainConfig& config, const ModelConfig& model) {
+  if (config.objective.kind == ObjectiveKind::kAutoregressive) return;
+  for (const LayerSpec& layer : model.layers) {
+    if (!layer.recurrence) continue;
+    throw UserError(
+        "objective.kind: {} puts versions of a text into one row, which this model's {} cannot "
+        "read: give autoregressive",
+        kind_name(config.objective.kind), layer.recurrence->name());
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "model/checkpoint/gguf_fields.h"
+#include "model/checkpoint/gguf_hybrids.h"
 #include "model/checkpoint/gguf_names.h"
 #include "model/families/families.h"
 #include "model/rope.h"
@@ -131,7 +132,8 @@ Json read_llama3_rope(const GgufFile& file, const Fields& fields, int64_t head_d
 
 void add_rope(const GgufFile& file, const Fields& fields, int64_t head_dim, Json& json) {
   const double theta = fields.number("rope.freq_base", 10000.0);
-  if (fields.size("rope.dimension_count", head_dim) != head_dim) {
+  if (fields.size("rope.dimension_count", head_dim) != head_dim &&
+      fields.architecture() != "qwen35") {
     fields.fail("rope.dimension_count",
                 fmt::format("must be the heads' {}: positions in a part of them are not supported",
                             head_dim));
@@ -180,6 +182,7 @@ void check_keys(const Fields& fields, int64_t head_dim) {
   };
   for (const std::string& end : fields.ends()) {
     if (is_in(kRead, end) || is_in(kHarmless, end)) continue;
+    if (is_in(gguf_hybrid_keys(fields.architecture()), end)) continue;
     if (fields.architecture() == "gemma3" && is_in(kReadOfGemma3, end)) continue;
     if (has_experts(fields) && is_in(kReadOfExperts, end)) continue;
     if (is_ministral3(fields) && is_in(kReadOfMinistral3, end)) continue;
@@ -244,7 +247,7 @@ Json read_gguf_config(const GgufFile& file) {
             {"torch_dtype", stored_type(file)}};
   const int64_t heads = json["num_attention_heads"];
   if (heads < 1) fields.fail("attention.head_count", "must be at least 1");
-  json["num_key_value_heads"] = fields.size("attention.head_count_kv", heads);
+  if (gguf != "lfm2") json["num_key_value_heads"] = fields.size("attention.head_count_kv", heads);
   const int64_t head_dim =
       fields.size("attention.key_length", json["hidden_size"].get<int64_t>() / heads);
   json["head_dim"] = head_dim;
@@ -252,6 +255,7 @@ Json read_gguf_config(const GgufFile& file) {
     fields.fail("attention.value_length", "must be that of keys");
   }
   check_keys(fields, head_dim);
+  read_gguf_hybrid(file.metadata(), gguf, json);
   add_rope(file, fields, head_dim, json);
   if (is_llama) {
     // transformers has one flag for all four.
@@ -262,7 +266,11 @@ Json read_gguf_config(const GgufFile& file) {
     add_gemma3(fields, head_dim, json);
   } else if (is_ministral3(fields)) {
     add_ministral3(fields, json);
-  } else if (gguf != "qwen2") {
+  } else if (gguf == "qwen35") {
+    const std::string last =
+        fmt::format("blk.{}.attn_q.bias", json["full_attention_interval"].get<int64_t>() - 1);
+    json["attention_bias"] = file.entries().contains(last);
+  } else if (gguf != "qwen2" && gguf != "lfm2") {
     if (has_experts(fields)) add_experts(fields, json);
     json["attention_bias"] = file.entries().contains("blk.0.attn_q.bias");
   }

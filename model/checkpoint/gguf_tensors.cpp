@@ -2,6 +2,7 @@
 
 #include <c10/util/accumulate.h>
 
+#include <charconv>
 #include <set>
 
 #include "core/error.h"
@@ -14,6 +15,16 @@ namespace {
 
 bool is_computed(const std::string& name) {
   return name == "rope_freqs.weight" || name.ends_with(".attn_rot_embd.weight");
+}
+
+/// Whether it is of a layer behind the model's, which predicts further tokens.
+bool is_of_further_layer(std::string_view name, int64_t num_layers) {
+  constexpr std::string_view kLayer = "blk.";
+  int64_t layer = 0;
+  return name.starts_with(kLayer) &&
+         std::from_chars(name.data() + kLayer.size(), name.data() + name.size(), layer).ec ==
+             std::errc() &&
+         layer >= num_layers;
 }
 
 }  // namespace
@@ -38,10 +49,15 @@ GgufTensors::GgufTensors(std::shared_ptr<const GgufFile> file, const ModelConfig
     tensors_[weight.name] = {.entry = &found->second,
                              .head_dim = has_heads ? head_dim : 0,
                              .norm_offset = added_to(weight, config)};
+    if ((weight.grouped && weight.grouped->heads > 1 && weight.grouped->groups > 1) ||
+        weight.is_log || gguf_shape(weight) != weight.shape) {
+      if (found->second.shape == gguf_shape(weight)) tensors_[weight.name].form = weight;
+    }
   }
   for (const auto& [name, entry] : file_->entries()) {
     if (taken.contains(name) || is_computed(name)) continue;
-    tensors_[name] = {.entry = &entry, .head_dim = 0, .norm_offset = 0.0};
+    tensors_[is_of_further_layer(name, config.num_layers()) ? "mtp." + name : name] = {
+        .entry = &entry, .head_dim = 0, .norm_offset = 0.0};
   }
 }
 
@@ -60,7 +76,11 @@ const GgufTensors::Stored& GgufTensors::find(const std::string& name) const {
 }
 
 TensorShape GgufTensors::shape(const std::string& name) const {
-  const GgufFile::Entry& entry = *find(name).entry;
+  const Stored& stored = find(name);
+  const GgufFile::Entry& entry = *stored.entry;
+  if (stored.form) {
+    return {entry.type->is_plain() ? entry.type->plain : at::kFloat, stored.form->shape};
+  }
   return {entry.type->is_plain() ? entry.type->plain : at::kFloat, entry.shape};
 }
 
@@ -74,7 +94,8 @@ at::Tensor GgufTensors::load(const std::string& name, at::Device device,
                              at::ScalarType dtype) const {
   const Stored& stored = find(name);
   const GgufFile::Entry& entry = *stored.entry;
-  at::Tensor loaded = at::empty(entry.shape, at::TensorOptions(dtype).device(device));
+  const std::vector<int64_t> own = stored.form ? stored.form->shape : entry.shape;
+  at::Tensor loaded = at::empty(own, at::TensorOptions(dtype).device(device));
   if (device.is_cpu() && entry.type->is_plain() && stored.is_as_it_is()) {
     const auto read = [&](char* to, size_t num_bytes, size_t offset) {
       file_->read(entry, to, num_bytes, offset);
@@ -82,7 +103,7 @@ at::Tensor GgufTensors::load(const std::string& name, at::Device device,
     read_converted(read, entry.type->plain, loaded);
     return loaded;
   }
-  for_each_block(entry.shape, [&](int64_t begin, int64_t end) {
+  for_each_block(own, [&](int64_t begin, int64_t end) {
     loaded.narrow(0, begin, end - begin).copy_(read_rows(name, begin, end));
   });
   return loaded;
@@ -90,6 +111,12 @@ at::Tensor GgufTensors::load(const std::string& name, at::Device device,
 
 at::Tensor GgufTensors::read_rows(const std::string& name, int64_t begin, int64_t end) const {
   const Stored& stored = find(name);
+  if (stored.form) {
+    const at::Tensor rows = from_gguf_form(
+        *stored.form, begin, end,
+        [&](int64_t first, int64_t last) { return file_->read_rows(*stored.entry, first, last); });
+    return stored.norm_offset == 0.0 ? rows : rows - stored.norm_offset;
+  }
   if (stored.head_dim == 0) {
     const at::Tensor rows = file_->read_rows(*stored.entry, begin, end);
     return stored.norm_offset == 0.0 ? rows : rows - stored.norm_offset;
@@ -103,11 +130,18 @@ std::optional<CodeLayout> GgufTensors::code_layout(const std::string& name) cons
   const Stored& stored = find(name);
   const bool is_matrix = stored.entry->shape.size() >= 2 && stored.norm_offset == 0.0;
   if (stored.entry->type->is_plain() || !is_matrix) return std::nullopt;
+  if (stored.form) {
+    const auto& heads = stored.form->grouped;
+    const bool keeps_groups =
+        heads && (!heads->in_columns || heads->size % stored.entry->type->layout.group == 0);
+    if (!keeps_groups || stored.form->shape.size() != 2) return std::nullopt;
+  }
   return stored.entry->type->layout;
 }
 
 CodedRows GgufTensors::read_codes(const std::string& name, int64_t begin, int64_t end) const {
   const Stored& stored = find(name);
+  if (stored.form) return regrouped_codes(*stored.entry, *stored.form->grouped, begin, end);
   if (stored.head_dim == 0) {
     GgufFile::Entry matrix = *stored.entry;  // of all rows
     matrix.shape = {c10::multiply_integers(matrix.shape) / matrix.shape.back(),
@@ -121,6 +155,28 @@ CodedRows GgufTensors::read_codes(const std::string& name, int64_t begin, int64_
     return in_halves(values, stored.head_dim).narrow(0, skipped, end - begin);
   };
   return {.codes = part(rows.codes), .scales = part(rows.scales), .offsets = part(rows.offsets)};
+}
+
+CodedRows GgufTensors::regrouped_codes(const GgufFile::Entry& entry, const GroupedHeads& heads,
+                                       int64_t begin, int64_t end) const {
+  if (heads.in_columns) {
+    const CodedRows rows = file_->read_codes(entry, begin, end);
+    const auto part = [&](const at::Tensor& values, int64_t unit) {
+      return values.defined() ? regrouped_columns(heads, false, values, unit) : values;
+    };
+    const int64_t group = entry.type->layout.group;
+    return {.codes = part(rows.codes, 1),
+            .scales = part(rows.scales, group),
+            .offsets = part(rows.offsets, group)};
+  }
+  const auto part = [&](at::Tensor CodedRows::*side) {
+    return regrouped_rows(heads, false, begin, end, [&](int64_t first, int64_t last) {
+      return file_->read_codes(entry, first, last).*side;
+    });
+  };
+  return {.codes = part(&CodedRows::codes),
+          .scales = part(&CodedRows::scales),
+          .offsets = part(&CodedRows::offsets)};
 }
 
 void GgufTensors::forget(const std::string& name) const { file_->forget(*find(name).entry); }

@@ -12,9 +12,9 @@
 namespace predgen {
 
 /// The tensors of a GGUF file by their Hugging Face names, converted to transformers' layout:
-/// llama.cpp keeps the rows of a Llama's queries and keys in another order, and adds the offset to
-/// Gemma's norms. Unknown tensors keep their names; tensors that every reader computes for itself
-/// are left out.
+/// llama.cpp keeps the rows of a Llama's queries and keys and a delta net's heads in another order,
+/// and adds the offset to Gemma's norms. Unknown tensors keep their names; tensors that every
+/// reader computes for itself are left out.
 class GgufTensors : public StoredTensors {
  public:
   /// `architecture`: the file's name for it.
@@ -34,11 +34,14 @@ class GgufTensors : public StoredTensors {
  private:
   struct Stored {
     const GgufFile::Entry* entry;
-    int64_t head_dim;    // if rows are in pairs, see in_halves(); 0: they are not
-    double norm_offset;  // added by the conversion
-    bool is_as_it_is() const { return head_dim == 0 && norm_offset == 0.0; }
+    int64_t head_dim;                  // if rows are in pairs, see in_halves(); 0: they are not
+    double norm_offset;                // added by the conversion
+    std::optional<WeightSpec> form{};  // if it has another form there, see from_gguf_form()
+    bool is_as_it_is() const { return head_dim == 0 && norm_offset == 0.0 && !form; }
   };
   const Stored& find(const std::string& name) const;
+  CodedRows regrouped_codes(const GgufFile::Entry& entry, const GroupedHeads& heads, int64_t begin,
+                            int64_t end) const;
 
   const std::shared_ptr<const GgufFile> file_;
   std::map<std::string, Stored> tensors_;

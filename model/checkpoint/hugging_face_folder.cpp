@@ -12,6 +12,7 @@
 #include "core/text.h"
 #include "model/checkpoint/model_card.h"
 #include "model/checkpoint/stacked_tensors.h"
+#include "model/checkpoint/text_tensors.h"
 #include "model/stored_type.h"
 #include "model/weights/weights_hash.h"
 #include "tensors/four_bit_tensors.h"
@@ -156,8 +157,8 @@ Json HuggingFaceFolder::read_config_json() const {
 
 std::unique_ptr<const StoredTensors> HuggingFaceFolder::open_tensors() const {
   return std::make_unique<const UnstackedTensors>(
-      std::make_unique<const FourBitTensors>(std::make_unique<SafetensorsFolder>(folder_),
-                                             folder_.string()),
+      std::make_unique<const TextTensors>(std::make_unique<const FourBitTensors>(
+          std::make_unique<SafetensorsFolder>(folder_), folder_.string())),
       read_config(), folder_.string());
 }
 

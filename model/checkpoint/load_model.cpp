@@ -146,6 +146,7 @@ std::unique_ptr<Transformer> load_model(const Checkpoint& checkpoint,
   if (kept_adapter) kept_adapter->attach(*model);
   loading.pack(*model);
   model->set_width_invariant(options.width_invariant);
+  model->set_state_memory(options.state_memory);
   if (!options.leaves_linears) model->join_products();
   if (options.prepares_passes) model->prepare_passes();
   return model;

@@ -60,7 +60,9 @@ class LayeredModel {
     hidden_ = layer(config(), hidden_, rotations, masks(layer.window()));
   }
 
-  void norm() { hidden_ = rms_norm(config(), hidden_, load("model.norm.weight")).flatten(0, 1); }
+  void norm() {
+    hidden_ = rms_norm(config(), hidden_, load(config().final_norm.hugging_face)).flatten(0, 1);
+  }
 
   /// Logits [N,R] of the vocabulary's ids [begin, end), on the CPU.
   at::Tensor logits(int64_t begin, int64_t end) const {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "model/checkpoint/gguf_hybrids.h"
 #include "model/checkpoint/gguf_names.h"
 #include "model/checkpoint/gguf_tokenizer_writer.h"
 #include "model/checkpoint/stacked_tensors.h"
@@ -103,7 +104,8 @@ class Writer {
     add_size("block_count", config_.num_layers());
     add_size("feed_forward_length", config_.intermediate_size);
     add_size("attention.head_count", config_.num_heads);
-    add_size("attention.head_count_kv", config_.num_kv_heads);
+    if (architecture_ != "lfm2") add_size("attention.head_count_kv", config_.num_kv_heads);
+    write_gguf_hybrid(config_, architecture_, contents_);
     add_size("attention.key_length", config_.head_dim);
     add_size("attention.value_length", config_.head_dim);
     add_size("vocab_size", config_.vocab_size);
@@ -128,7 +130,7 @@ class Writer {
 
   void add_rope() {
     const RopeConfig& rope = config_.ropes.front();
-    add_size("rope.dimension_count", config_.head_dim);
+    add_size("rope.dimension_count", rope.rotary_dim(config_.head_dim));
     add_number("rope.freq_base", rope.theta);
     if (architecture_ == "gemma3") add_number("rope.freq_base_swa", config_.ropes.at(1).theta);
     switch (rope.kind) {
@@ -189,7 +191,7 @@ class Writer {
     }
     const StackedLayout layout(config_, StackedLayout::Format::kGguf);
     for (const WeightSpec& weight : layout.tensors()) {
-      contents_.add_tensor(weight.gguf, type_of(weight), weight.shape);
+      contents_.add_tensor(weight.gguf, type_of(weight), gguf_shape(weight));
     }
   }
 
@@ -220,7 +222,10 @@ void write_gguf(const std::filesystem::path& file, const GgufExport& what, const
     const WeightSpec& weight = weights.at(gguf);
     const int64_t heads = rows_in_pairs(weight, architecture);
     if (heads == 0) {
-      return layout.rows(weight.name, begin, end, rows).to(at::kFloat) + added_to(weight, config);
+      const auto wide = [&](int64_t first, int64_t last) {
+        return layout.rows(weight.name, first, last, rows).to(at::kFloat);
+      };
+      return in_gguf_form(weight, begin, end, wide) + added_to(weight, config);
     }
     const auto [first, last] = whole_heads(begin, end, heads);
     return in_pairs(rows(weight.name, first, last).to(at::kFloat), heads)

@@ -19,6 +19,7 @@ void save_model_files(const fs::path& folder, const ModelConfig& config, const C
   Json json = config.to_json();
   if (source) {
     json = source->read_config_json();
+    if (json.contains("text_config")) json = config.to_json();  // what is written is the text model
     json["vocab_size"] = config.vocab_size;
     json.erase("quantization_config");  // of the source; what is written is plain
     source->copy_files(CopiedFiles::kGeneration, folder);

@@ -10,7 +10,10 @@
 
 namespace predgen {
 std::string CpuPass::refusal(const ModelConfig& config) {
-  const std::string_view beyond = beyond_kernels(config);
+  std::string_view beyond = beyond_kernels(config);
+  for (const LayerSpec& layer : config.layers) {
+    if (layer.recurrence && !layer.recurrence->has_cpu_kernels()) beyond = layer.recurrence->name();
+  }
   return beyond.empty() ? "" : fmt::format("our kernels for CPUs have no {}", beyond);
 }
 
@@ -54,9 +57,12 @@ bool CpuPass::read(const TransformerParts& model, bool with_adapter) {
     const DecoderLayer& from = model.layers[i];
     Layer& to = layers_[i];
     to.weights = &from;
-    const Attention& attention = *from.attention;
-    if (!take(attention.q, to.qkv[0]) || !take(attention.k, to.qkv[1]) ||
-        !take(attention.v, to.qkv[2]) || !take(attention.o, to.o[0])) {
+    if (from.recurrence) {
+      if (!to.recurrence) to.recurrence = CpuRecurrence::of(*from.recurrence);
+      if (!to.recurrence || !to.recurrence->read(with_adapter)) return false;
+    } else if (const Attention& attention = *from.attention;
+               !take(attention.q, to.qkv[0]) || !take(attention.k, to.qkv[1]) ||
+               !take(attention.v, to.qkv[2]) || !take(attention.o, to.o[0])) {
       return false;
     }
     if (from.feed_forward) {
@@ -87,7 +93,7 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
   for (const SequenceStep& step : steps) {
     const auto count = static_cast<int64_t>(step.tokens.size());
     pieces_.push_back({places_.size(), 0});
-    for (int64_t layer = 0; layer < config.num_layers(); ++layer) {
+    for (int64_t layer = 0; layer < config.num_row_layers(); ++layer) {
       step.state->pieces(layer, count, of_layer_);
       pieces_.back().count = of_layer_.size();
       for (const auto& [begin, keys, values] : of_layer_) {
@@ -99,7 +105,11 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
   of_layer_.clear();  // holds no tensor between passes
   const auto rows = [&](std::vector<float>& buffer, int64_t width) { room(buffer, T * width); };
   rows(hidden_, E);
-  rows(x_, std::max(E, config.num_heads * D));
+  rows(x_, std::max({E, config.num_heads * D, prepare_states(config, steps)}));
+  if (std::ranges::any_of(config.layers,
+                          [](const LayerSpec& layer) { return layer.attention.output_gate; })) {
+    rows(opened_, 2 * config.num_heads * D);
+  }
   rows(q_, config.num_heads * D);
   rows(k_, config.num_kv_heads * D);
   rows(v_, config.num_kv_heads * D);
@@ -107,8 +117,13 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
   rows(cosines_, config.num_ropes() * (D / 2));
   rows(sines_, config.num_ropes() * (D / 2));
   for (const Layer& layer : layers_) {
-    products_.prepare(layer.qkv, T);
-    products_.prepare(layer.o, T);
+    if (layer.recurrence) {
+      products_.prepare(layer.recurrence->inputs(), T);
+      products_.prepare(layer.recurrence->output(), T);
+    } else {
+      products_.prepare(layer.qkv, T);
+      products_.prepare(layer.o, T);
+    }
     if (layer.weights->experts) {
       experts_.prepare(layer.weights->experts->spec, E, T);
       products_.prepare(layer.router, T);
@@ -123,6 +138,56 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
   }
   const auto N = static_cast<int64_t>(tokens_.wanted().size());
   if (N > 0) products_.prepare(head_, N);
+}
+
+int64_t CpuPass::prepare_states(const ModelConfig& config, std::span<const SequenceStep> steps) {
+  states_.assign(steps.size(), {});
+  parents_.assign(steps.size(), {});
+  points_.clear();
+  of_steps_.clear();
+  int64_t widest = 0;
+  if (config.num_states() == 0) return widest;
+  const auto num_states = static_cast<size_t>(config.num_states());
+  for (size_t s = 0; s < steps.size(); ++s) {
+    if (steps[s].tree_TT.defined()) parents_[s] = tree_parents(steps[s]);
+    for (const int64_t point : snapshot_points(steps[s])) {
+      states_[s].push_back({point, std::vector<LayerState>(num_states)});
+    }
+  }
+  size_t total = 0;
+  for (const auto& points : states_) total += points.size() * num_states;
+  points_.reserve(total);  // spans of it are given away
+  size_t place = 0;
+  for (const Layer& layer : layers_) {
+    if (!layer.recurrence) continue;
+    const CpuRecurrence& recurrence = *layer.recurrence;
+    widest = std::max(widest, recurrence.output().front().product.in);
+    inputs_.resize(std::max(inputs_.size(), recurrence.inputs().size()));
+    for (size_t i = 0; i < recurrence.inputs().size(); ++i) {
+      room(inputs_[i], tokens_.size() * recurrence.inputs()[i].product.out);
+    }
+    int64_t first = 0;
+    for (size_t s = 0; s < steps.size(); ++s) {
+      const size_t begin = points_.size();
+      for (NewStates& point : states_[s]) {
+        const at::Tensor state =
+            at::empty({recurrence.num_units(), recurrence.unit_size()}, at::kFloat);
+        points_.push_back({point.num_new, state.mutable_data_ptr<float>()});
+        point.layers[place] = {recurrence.shaped(state)};
+      }
+      const LayerState& before = steps[s].state->state(static_cast<int64_t>(place));
+      const auto count = static_cast<int64_t>(steps[s].tokens.size());
+      of_steps_.push_back(
+          {.first = first,
+           .count = count,
+           .begin = before.empty() ? nullptr : before.front().const_data_ptr<float>(),
+           .points = std::span(points_).subspan(begin),
+           .parents = parents_[s]});
+      first += count;
+    }
+    ++place;
+  }
+  return widest;
 }
 
 float* CpuPass::room_for_logits(int64_t V) {
@@ -151,6 +216,7 @@ std::optional<at::Tensor> CpuPass::run(const TransformerParts& model,
   const int num_threads = at::get_num_threads();
   if (!team_ || team_->size() != num_threads) team_ = std::make_unique<ThreadTeam>(num_threads);
   key_pieces_.resize(static_cast<size_t>(num_threads));
+  unit_memory_.resize(static_cast<size_t>(num_threads));
   float* to = room_for_logits(model.config.vocab_size);
   std::atomic<bool> is_whole = true;
   team_->run([&](int thread) {

@@ -12,6 +12,7 @@
 
 #include "model/cpu/cpu_experts.h"
 #include "model/cpu/cpu_products.h"
+#include "model/cpu/cpu_recurrence.h"
 #include "model/parts/transformer_parts.h"
 #include "model/pass_tokens.h"
 
@@ -32,6 +33,8 @@ class CpuPass {
   /// None if the kernels do not support it: another device, other types, training. Error if another
   /// thread is running a pass.
   std::optional<at::Tensor> run(const TransformerParts& model, std::span<const SequenceStep> steps);
+  /// What layers that keep a state found in the last pass, of its step `index`; once.
+  std::vector<NewStates> take_states(size_t index) { return std::move(states_.at(index)); }
 
  private:
   struct Layer {
@@ -41,7 +44,8 @@ class CpuPass {
     std::array<CpuLinear, 2> gate_up;  // of the MLP, or of the experts' shared one
     std::array<CpuLinear, 1> down;
     std::array<CpuLinear, 1> router, share;
-    std::vector<float> sinks;  // [H]; empty: none
+    std::vector<float> sinks;                     // [H]; empty: none
+    std::unique_ptr<CpuRecurrence> recurrence{};  // in place of attention
   };
   /// Where a piece of a cache holds the keys and values of a layer.
   struct Place {
@@ -58,6 +62,8 @@ class CpuPass {
   bool read(const TransformerParts& model, bool with_adapter);
   bool read_experts(const Experts& experts, bool with_adapter, Layer& to);
   void prepare(const TransformerParts& model, std::span<const SequenceStep> steps);
+  /// Room for what layers with a state read and keep; the widest that one finds of a token.
+  int64_t prepare_states(const ModelConfig& config, std::span<const SequenceStep> steps);
   /// Reuses the last pass's logits if no caller has kept them.
   float* room_for_logits(int64_t V);
 
@@ -72,8 +78,15 @@ class CpuPass {
   std::vector<std::vector<KeyPiece>> key_pieces_;  // [threads]: of the head that each attends
   CpuProducts products_;
   CpuExperts experts_;
+  // Of layers that keep a state:
+  std::vector<std::vector<NewStates>> states_;   // [steps]
+  std::vector<std::vector<int64_t>> parents_;    // [steps]
+  std::vector<CpuStates::Point> points_;         // [layers,steps,points]
+  std::vector<CpuStates> of_steps_;              // [layers,steps]
+  std::vector<std::vector<float>> inputs_;       // of every new token
+  std::vector<std::vector<float>> unit_memory_;  // [threads]
   // Of every new token; `x` is the input of the next product, angles are [ropes,T,D/2].
-  std::vector<float> hidden_, x_, q_, k_, v_, gate_, up_, out_, shares_, cosines_, sines_;
+  std::vector<float> hidden_, x_, q_, k_, v_, opened_, gate_, up_, out_, shares_, cosines_, sines_;
   at::Tensor logits_NV_;
 };
 

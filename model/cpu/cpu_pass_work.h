@@ -33,9 +33,13 @@ class CpuPass::Work {
   /// False, in all threads, if the kernels do not support an expert.
   bool run() {
     embed();
-    for (size_t i = 0; i < pass_.layers_.size(); ++i) {
-      const Layer& layer = pass_.layers_[i];
-      attend(layer, i);
+    size_t rows = 0, states = 0;  // places among the layers of each kind
+    for (const Layer& layer : pass_.layers_) {
+      if (layer.recurrence) {
+        recur(layer, states++);
+      } else {
+        attend(layer, rows++);
+      }
       if (layer.weights->feed_forward) {
         feed_forward(layer);
       } else if (!mix_experts(layer)) {
@@ -109,14 +113,17 @@ class CpuPass::Work {
     }
   }
 
+  int64_t rotary_dim(int64_t rope) const {
+    return config_.ropes[static_cast<size_t>(rope)].rotary_dim(config_.head_dim);
+  }
   /// Index of a token's first angle.
   size_t angles_of(int64_t token, int64_t rope) const {
     return static_cast<size_t>((rope * num_tokens_ + token) * (config_.head_dim / 2));
   }
   void write_angles(int64_t index, const PassToken& token, int64_t rope) {
-    const int64_t half = config_.head_dim / 2;
     const auto* frequencies =
-        static_cast<const float*>(data(model_.inverse_frequencies)) + rope * half;
+        static_cast<const float*>(data(model_.inverse_frequencies)) + rope * (config_.head_dim / 2);
+    const int64_t half = rotary_dim(rope) / 2;
     const auto factor =
         static_cast<float>(config_.ropes[static_cast<size_t>(rope)].attention_factor);
     float* cosines = pass_.cosines_.data() + angles_of(index, rope);
@@ -131,7 +138,9 @@ class CpuPass::Work {
   void attend(const Layer& layer, size_t index) {
     const Attention& weights = *layer.weights->attention;
     pack_hidden(layer.qkv, layer.weights->attention_norm.before);
-    multiply(layer.qkv, {pass_.q_.data(), pass_.k_.data(), pass_.v_.data()});
+    const bool has_gate = weights.spec.output_gate;
+    multiply(layer.qkv,
+             {has_gate ? pass_.opened_.data() : pass_.q_.data(), pass_.k_.data(), pass_.v_.data()});
     if (weights.spec.qk_norm == QkNorm::kWidth) {
       norm_width(pass_.q_, weights.q_norm, config_.num_heads);
       norm_width(pass_.k_, weights.k_norm, config_.num_kv_heads);
@@ -140,6 +149,7 @@ class CpuPass::Work {
     place_heads(weights, index);
     meet();
     attend_heads(weights, index);
+    if (has_gate) open_heads();
     pack(layer.o, x());
     multiply(layer.o, {pass_.out_.data()});
     add_to_hidden(layer.weights->attention_norm.after);
@@ -163,10 +173,15 @@ class CpuPass::Work {
       const auto turn = [&](float* x, const at::Tensor& weight) {
         const size_t angles = angles_of(token, weights.spec.rope);
         if (norms_heads && weight.defined()) norm(x, weight, x);
-        kernels_.rotate(x, pass_.cosines_.data() + angles, pass_.sines_.data() + angles, D);
+        kernels_.rotate(x, pass_.cosines_.data() + angles, pass_.sines_.data() + angles,
+                        rotary_dim(weights.spec.rope));
         return x;
       };
       if (head < H) {
+        if (weights.spec.output_gate) {
+          std::copy_n(pass_.opened_.data() + (token * H + head) * 2 * D, D,
+                      pass_.q_.data() + (token * H + head) * D);
+        }
         turn(pass_.q_.data() + (token * H + head) * D, weights.q_norm);
       } else if (head < H + G) {
         const float* key = turn(pass_.k_.data() + (token * G + head - H) * D, weights.k_norm);
@@ -224,6 +239,36 @@ class CpuPass::Work {
       if (!sinks.empty()) attention.sinks = sinks.data() + i % G * shared;
       kernels_.attend(attention);
     }
+  }
+
+  /// Multiplies what heads found by the sigmoids of their gates, which lie behind their queries.
+  void open_heads() {
+    meet();
+    const int64_t D = config_.head_dim;
+    const auto [begin, end] =
+        share(num_tokens_ * config_.num_heads, 1, thread_, pass_.team_->width());
+    for (int64_t i = begin; i < end; ++i) {
+      float *const gate = pass_.opened_.data() + (2 * i + 1) * D, *const found = x() + i * D;
+      kernels_.gate_sigmoid(gate, found, D);
+      std::copy_n(gate, D, found);
+    }
+  }
+
+  void recur(const Layer& layer, size_t index) {
+    const CpuRecurrence& recurrence = *layer.recurrence;
+    pack_hidden(recurrence.inputs(), layer.weights->attention_norm.before);
+    std::array<float*, 4> y{};
+    for (size_t i = 0; i < recurrence.inputs().size(); ++i) y.at(i) = pass_.inputs_[i].data();
+    const std::span<float* const> rows = std::span(y).first(recurrence.inputs().size());
+    pass_.products_.multiply(recurrence.inputs(), num_tokens_, rows, *pass_.team_, thread_);
+    meet();
+    const size_t num_steps = pass_.states_.size();
+    const auto steps = std::span(pass_.of_steps_).subspan(index * num_steps, num_steps);
+    recurrence.run_share(steps, thread_, pass_.team_->width(), rows, x(),
+                         pass_.unit_memory_[static_cast<size_t>(thread_)]);
+    pack(recurrence.output(), x());
+    multiply(recurrence.output(), {pass_.out_.data()});
+    add_to_hidden(layer.weights->attention_norm.after);
   }
 
   void feed_forward(const Layer& layer) {

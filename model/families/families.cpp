@@ -8,16 +8,42 @@
 namespace predgen {
 
 std::span<const Family> families() {
-  static const std::array kFamilies{Family::kQwen2,   Family::kQwen3,     Family::kLlama,
-                                    Family::kMistral, Family::kOlmo2,     Family::kGemma3,
-                                    Family::kSmolLM3, Family::kQwen3Moe,  Family::kGptOss,
-                                    Family::kOlmo3,   Family::kMinistral3};
+  static const std::array kFamilies{
+      Family::kQwen2,   Family::kQwen3,    Family::kLlama,   Family::kMistral, Family::kOlmo2,
+      Family::kGemma3,  Family::kSmolLM3,  Family::kQwen3_5, Family::kLfm2,    Family::kQwen3_5Moe,
+      Family::kLfm2Moe, Family::kQwen3Moe, Family::kGptOss,  Family::kOlmo3,   Family::kMinistral3};
   return kFamilies;
 }
 
 void read_plain_layers(const ConfigFields& fields, ModelConfig& config) {
   if (fields.word("hidden_act", "silu") != "swish") fields.only("hidden_act", "silu");  // the same
-  config.ropes = {RopeConfig::read(fields, config.max_positions, config.ropes.front().theta)};
+  const RopeConfig& usual = config.ropes.front();
+  config.ropes = {RopeConfig::read(fields, config.max_positions, usual.theta, usual.share)};
+}
+
+void read_layer_kinds(const ConfigFields& fields,
+                      const std::vector<std::pair<std::string, LayerSpec>>& kinds,
+                      const std::function<std::string(size_t index)>& usual, ModelConfig& config) {
+  constexpr const char* kTypes = "layer_types";
+  const size_t num_layers = config.layers.size();
+  const bool has_types = fields.has(kTypes);
+  const Json types = has_types ? fields.at(kTypes) : Json::array();
+  if (has_types && (!types.is_array() || types.size() != num_layers)) {
+    fields.fail(kTypes, "must have one entry for each layer");
+  }
+  for (size_t i = 0; i < num_layers; ++i) {
+    const Json type = has_types ? types[i] : Json(usual(i));
+    const auto kind =
+        std::ranges::find_if(kinds, [&](const auto& one) { return type == one.first; });
+    if (kind == kinds.end()) {
+      fields.fail(kTypes, fmt::format("must be {} or {}, not {}", kinds[0].first, kinds[1].first,
+                                      type.dump()));
+    }
+    config.layers[i] = kind->second;
+  }
+  if (config.num_row_layers() == 0) {
+    fields.fail(kTypes, "must have a layer of attention, by whose rows caches are counted");
+  }
 }
 
 void set_layers(const LayerSpec& layer, ModelConfig& config) {

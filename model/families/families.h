@@ -1,6 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "model/config_fields.h"
 #include "model/model_config.h"
@@ -13,7 +16,14 @@ struct UsualSizes {
   int64_t num_kv_heads;  // 0: one for each head
   int64_t max_positions;
   double rope_theta = 1e4;
-  int64_t head_dim = 0;  // 0: hidden_size / num_heads
+  int64_t head_dim = 0;       // 0: hidden_size / num_heads
+  double rotary_share = 1.0;  // RopeConfig::share; 1: the family turns whole heads
+};
+
+/// How a model is called that also sees or hears, and has the family's as its "text_config".
+struct WiderModel {
+  const char* architecture = "";
+  const char* model_type = "";
 };
 
 /// What sets one model family apart from the others.
@@ -26,9 +36,10 @@ struct Family {
   void (*read)(const ConfigFields& fields, ModelConfig& config);
   /// Adds the same to a config.json.
   void (*write)(const ModelConfig& config, Json& json);
+  WiderModel wider{};
 
-  static const Family kGemma3, kGptOss, kLlama, kMinistral3, kMistral, kOlmo2, kOlmo3, kQwen2,
-      kQwen3, kQwen3Moe, kSmolLM3;
+  static const Family kGemma3, kGptOss, kLfm2, kLfm2Moe, kLlama, kMinistral3, kMistral, kOlmo2,
+      kOlmo3, kQwen2, kQwen3, kQwen3_5, kQwen3_5Moe, kQwen3Moe, kSmolLM3;
 };
 
 /// Every supported family.
@@ -39,6 +50,11 @@ constexpr const char* kGeluTanh = "gelu_pytorch_tanh";
 
 /// SiLU and one rotary embedding for all layers, as all families but Gemma have them.
 void read_plain_layers(const ConfigFields& fields, ModelConfig& config);
+/// Layers by their "layer_types", one of the names in `kinds`; without it, as `usual` names them.
+/// UserError unless one of them is attention.
+void read_layer_kinds(const ConfigFields& fields,
+                      const std::vector<std::pair<std::string, LayerSpec>>& kinds,
+                      const std::function<std::string(size_t index)>& usual, ModelConfig& config);
 /// Makes all layers like this one.
 void set_layers(const LayerSpec& layer, ModelConfig& config);
 

@@ -94,7 +94,7 @@ std::string GpuPass::refusal(const ModelConfig& config) {
   const auto lacks = [](std::string_view what) {
     return fmt::format("our kernels for GPUs have no {}", what);
   };
-  const std::string_view beyond = beyond_kernels(config);
+  const std::string_view beyond = beyond_gpu_kernels(config);
   if (!beyond.empty()) return lacks(beyond);
   for (const LayerSpec& layer : config.layers) {
     if (layer.experts.count > 0) return lacks("experts");

@@ -7,12 +7,7 @@
 namespace predgen {
 namespace {
 
-constexpr ModuleName kQueryModule{"self_attn.q_proj", "attn_q"},
-    kKeyModule{"self_attn.k_proj", "attn_k"}, kValueModule{"self_attn.v_proj", "attn_v"},
-    kOutputModule{"self_attn.o_proj", "attn_output"},
-    kQueryNormModule{"self_attn.q_norm", "attn_q_norm"},
-    kKeyNormModule{"self_attn.k_norm", "attn_k_norm"},
-    kSinksTensor{"self_attn.sinks", "attn_sinks.weight"};
+constexpr ModuleName kSinksTensor{"self_attn.sinks", "attn_sinks.weight"};
 
 // The inputs of linears, as WeightSpec::input numbers them.
 constexpr int64_t kAttentionInput = 0, kAttendedInput = 1;
@@ -100,34 +95,35 @@ void Attention::add_weights(const ModelConfig& config, const AttentionSpec& spec
   const LayerWeights::Linear turned{
       .in = E, .has_bias = spec.qkv_bias, .input = kAttentionInput, .rotary_rows = D};
   LayerWeights::Linear query = turned, key = turned;
-  query.out = Q;
+  query.out = spec.output_gate ? 2 * Q : Q;
   key.out = K;
-  to.add(kQueryModule, query);
-  to.add(kKeyModule, key);
-  to.add(kValueModule, {.out = K, .in = E, .has_bias = spec.qkv_bias, .input = kAttentionInput});
-  to.add(kOutputModule, {.out = E, .in = Q, .has_bias = spec.o_bias, .input = kAttendedInput});
+  to.add(spec.names.query, query);
+  to.add(spec.names.key, key);
+  to.add(spec.names.value,
+         {.out = K, .in = E, .has_bias = spec.qkv_bias, .input = kAttentionInput});
+  to.add(spec.names.output, {.out = E, .in = Q, .has_bias = spec.o_bias, .input = kAttendedInput});
   if (spec.sinks) to.add_tensor(kSinksTensor, {config.num_heads});
   if (spec.qk_norm == QkNorm::kNone) return;
   const bool by_head = spec.qk_norm == QkNorm::kHead;
-  to.add_norm(kQueryNormModule, by_head ? D : Q);
-  to.add_norm(kKeyNormModule, by_head ? D : K);
+  to.add_norm(spec.names.query_norm, by_head ? D : Q);
+  to.add_norm(spec.names.key_norm, by_head ? D : K);
 }
 
 Attention::Attention(const AttentionSpec& attention, int64_t place_of_rows,
                      const LayerSource& source)
     : spec(attention), layer(source.layer()), place(place_of_rows) {
-  q = source.linear(kQueryModule);
-  k = source.linear(kKeyModule);
-  v = source.linear(kValueModule);
-  o = source.linear(kOutputModule);
-  q_norm = source.norm(kQueryNormModule);
-  k_norm = source.norm(kKeyNormModule);
+  q = source.linear(spec.names.query);
+  k = source.linear(spec.names.key);
+  v = source.linear(spec.names.value);
+  o = source.linear(spec.names.output);
+  q_norm = source.norm(spec.names.query_norm);
+  k_norm = source.norm(spec.names.key_norm);
   sinks = source.tensor(kSinksTensor);
 }
 
 void Attention::add_others(NamedTensors& to) const {
-  if (q_norm.defined()) to.emplace_back(weight_name(layer, kQueryNormModule), q_norm);
-  if (k_norm.defined()) to.emplace_back(weight_name(layer, kKeyNormModule), k_norm);
+  if (q_norm.defined()) to.emplace_back(weight_name(layer, spec.names.query_norm), q_norm);
+  if (k_norm.defined()) to.emplace_back(weight_name(layer, spec.names.key_norm), k_norm);
   if (sinks.defined()) to.emplace_back(tensor_name(layer, kSinksTensor), sinks);
 }
 
@@ -171,16 +167,23 @@ at::Tensor Attention::run(const ModelConfig& config, const at::Tensor& input_BTE
   const auto normed = [&](const at::Tensor& input, const at::Tensor& weight) {
     return rms_norm(config, input, weight, width_invariant);
   };
-  const auto project = [&](const Linear& linear, const at::Tensor& norm_weight, int64_t count) {
-    at::Tensor x = linear(input_BTE, gate_BT1);
+  const auto project = [&](at::Tensor x, const at::Tensor& norm_weight, int64_t count) {
     if (spec.qk_norm == QkNorm::kWidth) x = normed(x, norm_weight);
     x = x.view({B, T, count, D});
     if (spec.qk_norm == QkNorm::kHead) x = normed(x, norm_weight);
     return x.transpose(1, 2);
   };
-  const at::Tensor queries = rotation.of_queries(project(q, q_norm, config.num_heads));
-  const at::Tensor keys = rotation(project(k, k_norm, config.num_kv_heads));
-  return o(attend(queries, keys, project(v, {}, config.num_kv_heads)), gate_BT1);
+  const int64_t H = config.num_heads, G = config.num_kv_heads;
+  at::Tensor asked = q(input_BTE, gate_BT1), opening;
+  if (spec.output_gate) {  // by head: a query, and its gate
+    const std::vector<at::Tensor> halves = asked.view({B, T, H, 2 * D}).chunk(2, -1);
+    asked = halves[0].reshape({B, T, H * D});
+    opening = at::sigmoid(halves[1].reshape({B, T, H * D}));
+  }
+  const at::Tensor queries = rotation.of_queries(project(asked, q_norm, H));
+  const at::Tensor keys = rotation(project(k(input_BTE, gate_BT1), k_norm, G));
+  const at::Tensor attended = attend(queries, keys, project(v(input_BTE, gate_BT1), {}, G));
+  return o(opening.defined() ? attended * opening : attended, gate_BT1);
 }
 
 }  // namespace predgen

@@ -84,6 +84,7 @@ NamedTensors DecoderLayer::named_others() const {
   add(names_.after_mlp, mlp_norm.after);
   if (attention) attention->add_others(others);
   if (experts) experts->add_others(others);
+  if (recurrence) recurrence->add_others(others);
   return others;
 }
 
@@ -91,6 +92,7 @@ void DecoderLayer::set_width_invariant(bool on) {
   width_invariant_ = on;
   if (attention) attention->width_invariant = on;
   if (experts) experts->width_invariant = on;
+  if (recurrence) recurrence->width_invariant = on;
   for (Linear* linear : linears()) linear->width_invariant = on;
 }
 

@@ -31,13 +31,20 @@ void LayerWeights::add(const ModuleName& name, const Linear& linear) {
                     .shape = {linear.out, linear.in},
                     .gguf = gguf + ".weight",
                     .input = linear.input,
-                    .rotary_rows = linear.rotary_rows};
+                    .rotary_rows = linear.rotary_rows,
+                    .grouped = linear.grouped};
   all_.push_back(weight);
   if (!linear.has_bias) return;
   weight.name = module + ".bias";
   weight.gguf = gguf + ".bias";
   weight.shape = {linear.out};
   all_.push_back(weight);
+}
+
+void LayerWeights::add_tensor(const ModuleName& name, WeightSpec weight) {
+  weight.name = tensor_name(layer_, name);
+  weight.gguf = gguf_module(name.gguf);
+  all_.push_back(std::move(weight));
 }
 
 void LayerWeights::add_norm(const ModuleName& name, int64_t size) {
@@ -49,10 +56,7 @@ void LayerWeights::add_norm(const ModuleName& name, int64_t size) {
 }
 
 void LayerWeights::add_tensor(const ModuleName& name, std::vector<int64_t> shape, bool is_wide) {
-  all_.push_back({.name = tensor_name(layer_, name),
-                  .shape = std::move(shape),
-                  .gguf = gguf_module(name.gguf),
-                  .is_wide = is_wide});
+  add_tensor(name, WeightSpec{.name = {}, .shape = std::move(shape), .is_wide = is_wide});
 }
 
 Linear LayerSource::linear(std::string_view name) const {
@@ -63,12 +67,12 @@ Linear LayerSource::linear(std::string_view name) const {
   return linear;
 }
 
-at::Tensor LayerSource::tensor(const ModuleName& name) const {
-  return weight_(tensor_name(layer_, name));
-}
-
 at::Tensor LayerSource::norm(const ModuleName& name) const {
   return name ? weight_(weight_name(layer_, name)) : at::Tensor();
+}
+
+at::Tensor LayerSource::tensor(const ModuleName& name) const {
+  return weight_(tensor_name(layer_, name));
 }
 
 }  // namespace predgen

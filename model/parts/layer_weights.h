@@ -29,10 +29,13 @@ class LayerWeights {
     bool has_bias = false;
     int64_t input = 0;        // WeightSpec::input
     int64_t rotary_rows = 0;  // WeightSpec::rotary_rows
+    std::optional<GroupedHeads> grouped{};
   };
   void add(const ModuleName& name, const Linear& linear);
   /// Any other tensor; the names are whole, without the layer's.
   void add_tensor(const ModuleName& name, std::vector<int64_t> shape, bool is_wide = false);
+  /// The same of which `weight` says more.
+  void add_tensor(const ModuleName& name, WeightSpec weight);
   void add(WeightSpec weight) { all_.push_back(std::move(weight)); }
   /// The name of a layer's module.
   std::string folder_module(std::string_view name) const;

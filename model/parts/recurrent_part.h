@@ -24,13 +24,17 @@ class RecurrentPart {
 
   virtual at::Tensor read(const at::Tensor& input_BTE, const at::Tensor& gate_BT1) const = 0;
   /// Reads tokens [n,W] after those that `state` has read; gives [n,M] and replaces the state.
-  /// Never writes into the state's tensors, which snapshots share. Its result must not depend on
-  /// how many tokens a call has.
+  /// Never writes into the state's tensors, which snapshots share. How many tokens a call has
+  /// changes nothing but rounding, and not that where width_invariant is set.
   virtual at::Tensor advance(const at::Tensor& tokens_nW, LayerState& state) const = 0;
   virtual at::Tensor write(const at::Tensor& found_BTM, const at::Tensor& gate_BT1) const = 0;
 
   /// What is trained, merged and packed, in the order of the reference's state dict.
   virtual std::vector<Linear*> linears() = 0;
+  /// All other weights that it has, by name.
+  virtual void add_others(NamedTensors& to) const = 0;
+
+  bool width_invariant = false;  // see Transformer::set_width_invariant()
 
   /// Runs whole rows from the beginning, [B,T,E] to [B,T,E].
   at::Tensor operator()(const at::Tensor& input_BTE, const at::Tensor& gate_BT1) const;
@@ -46,9 +50,13 @@ class RecurrentSpec {
   virtual ~RecurrentSpec() = default;
   /// As kernels that lack it name it.
   virtual const char* name() const = 0;
+  /// Whether our kernels for CPUs run it (cpu/cpu_recurrence.h).
+  virtual bool has_cpu_kernels() const = 0;
   /// Adds the weights that a checkpoint has for it, in the order of the reference's state dict.
   virtual void add_weights(const ModelConfig& config, LayerWeights& to) const = 0;
   virtual std::unique_ptr<RecurrentPart> make(const LayerSource& source) const = 0;
+  /// About how many values in float32 autograd keeps of a token, beside the linears'.
+  virtual int64_t saved_values(const ModelConfig& config) const = 0;
   /// Of the state after one position, `bytes_per_value` for each activation.
   virtual int64_t state_bytes(const ModelConfig& config, int64_t bytes_per_value) const = 0;
 };

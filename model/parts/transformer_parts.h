@@ -27,13 +27,24 @@ struct TransformerParts {
 /// The first thing in a model that none of our kernels computes, by its name; empty: there is none.
 inline std::string_view beyond_kernels(const ModelConfig& config) {
   for (const LayerSpec& layer : config.layers) {
-    if (layer.recurrence) return layer.recurrence->name();
     if (layer.attention.softcap != 0) return "attention_softcap";
     if (layer.experts.beside_mlp) return "experts beside an MLP";
     if (layer.experts.input_scale || layer.experts.expert_scale) return "scales of experts";
     if (layer.feed_forward.activation == Activation::kClampedSwiglu) return "clamped MLP";
   }
   return "";
+}
+
+/// The same of our kernels for GPUs.
+inline std::string_view beyond_gpu_kernels(const ModelConfig& config) {
+  for (const LayerSpec& layer : config.layers) {
+    if (layer.recurrence) return layer.recurrence->name();
+    if (layer.attention.output_gate) return "gate of attention's output";
+  }
+  for (const RopeConfig& rope : config.ropes) {
+    if (rope.share != 1.0) return "heads that turn in part";
+  }
+  return beyond_kernels(config);
 }
 
 /// Whether a norm's weight, if the model has one, has the embedding's device and type.
@@ -47,8 +58,9 @@ inline bool are_norms_ready(const DecoderLayer& layer, const at::Tensor& embeddi
     return is_ready(norms.before, embedding) && is_ready(norms.after, embedding);
   };
   return are_ready(layer.attention_norm) && are_ready(layer.mlp_norm) &&
-         std::ranges::all_of(layer.attention->norms(),
-                             [&](const at::Tensor* norm) { return is_ready(*norm, embedding); });
+         (!layer.attention ||
+          std::ranges::all_of(layer.attention->norms(),
+                              [&](const at::Tensor* norm) { return is_ready(*norm, embedding); }));
 }
 
 }  // namespace predgen

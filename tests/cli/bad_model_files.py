@@ -115,6 +115,33 @@ def check_models(workshop):
     expect_refused("no folder", ["score", "--model", empty / "x", "--token-ids", "1"], str(empty))
 
 
+def check_hybrids(workshop):
+    plain, workshop.config = workshop.config, make_config("qwen3_5", num_hidden_layers=4)
+
+    def refused(name, spoil, *parts):
+        folder = workshop.model(spoil)
+        expect_refused(name, ["score", "--model", folder, "--token-ids", "1,2"], str(folder), *parts)
+
+    log = "model.layers.0.linear_attn.A_log"
+    refused("a delta net without its decays", set_weights(lambda w: w.pop(log)), log, "missing")
+    refused("decays of another size", set_weights(lambda w: w.update({log: w[log][:3].clone()})), log, "[3]", "[4]")
+    refused("an unknown kind of layer", lambda f: change_config(f, layer_types=["mamba"] * 4), "layer_types", "mamba")
+    refused("kinds of too few layers", lambda f: change_config(f, layer_types=["full_attention"]), "layer_types")
+    refused("no attention", lambda f: change_config(f, layer_types=["linear_attention"] * 4), "layer_types",
+            "attention")
+    refused("value heads without key heads", lambda f: change_config(f, linear_num_key_heads=3),
+            "linear_num_value_heads", "linear_num_key_heads")
+    refused("one tap", lambda f: change_config(f, linear_conv_kernel_dim=1), "linear_conv_kernel_dim")
+    refused("more than the whole head turns", lambda f: change_config(
+        f, rope_parameters={"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 2.0}),
+            "partial_rotary_factor")
+    workshop.config = make_config("lfm2")
+    refused("a convolution without its taps", set_weights(lambda w: w.pop("model.layers.0.conv.conv.weight")),
+            "model.layers.0.conv.conv.weight", "missing")
+    refused("no cache of a convolution", lambda f: change_config(f, conv_L_cache=0), "conv_L_cache")
+    workshop.config = plain
+
+
 def drop(name):
     return set_weights(lambda weights: weights.pop(name))
 
@@ -228,7 +255,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         workshop = Workshop(Path(name))
         check_experts(Path(name))
-        for part in (check_models, check_adapters, check_inputs, check_export):
+        for part in (check_models, check_hybrids, check_adapters, check_inputs, check_export):
             part(workshop)
     if failures:
         print(len(failures), "failed:", failures)

@@ -38,6 +38,7 @@ class GatedRecurrence : public RecurrentPart {
     return output_(found_BTM, gate_BT1);
   }
   std::vector<Linear*> linears() override { return {&keep_, &value_, &output_}; }
+  void add_others(NamedTensors&) const override {}
 
  private:
   Linear keep_, value_, output_;
@@ -46,6 +47,7 @@ class GatedRecurrence : public RecurrentPart {
 class GatedRecurrenceSpec : public RecurrentSpec {
  public:
   const char* name() const override { return "gated recurrence"; }
+  bool has_cpu_kernels() const override { return false; }
   void add_weights(const ModelConfig& config, LayerWeights& to) const override {
     const int64_t E = config.hidden_size;
     to.add(kKeepModule, {.out = E, .in = E, .has_bias = true});
@@ -55,6 +57,7 @@ class GatedRecurrenceSpec : public RecurrentSpec {
   std::unique_ptr<RecurrentPart> make(const LayerSource& source) const override {
     return std::make_unique<GatedRecurrence>(source);
   }
+  int64_t saved_values(const ModelConfig& config) const override { return 6 * config.hidden_size; }
   int64_t state_bytes(const ModelConfig& config, int64_t bytes_per_value) const override {
     return config.hidden_size * bytes_per_value;
   }

@@ -82,9 +82,9 @@ inline ModelConfig llama_config() {
 inline std::vector<std::pair<std::string, ModelConfig>> one_switch_each() {
   // Does not compile when a part has another field, which then needs a switch here.
   [[maybe_unused]] const auto& [attention, recurrence, feed_forward, experts, norm_before,
-                                norm_after, mlp_norm] = LayerSpec{};
-  [[maybe_unused]] const auto& [qk_norm, qkv_bias, o_bias, query_scalar, softcap, sinks, window,
-                                rope] = AttentionSpec{};
+                                norm_after, mlp_norm, own_norms] = LayerSpec{};
+  [[maybe_unused]] const auto& [qk_norm, qkv_bias, o_bias, output_gate, query_scalar, softcap,
+                                sinks, window, rope, attention_names] = AttentionSpec{};
   [[maybe_unused]] const auto& [activation, bias, width, names] = FeedForwardSpec{};
   std::vector<std::pair<std::string, ModelConfig>> configs;
   const auto add = [&](const char* name, auto change) {
@@ -123,6 +123,8 @@ inline std::vector<std::pair<std::string, ModelConfig>> one_switch_each() {
     config.ropes.push_back({.theta = 100.0});
     config.layers[1].attention.rope = 1;
   });
+  add_attention("gate of attention's output", [](AttentionSpec& spec) { spec.output_gate = true; });
+  add("heads that turn in part", [](ModelConfig& config) { config.ropes.front().share = 0.5; });
   add("windows", [](ModelConfig& config) { set_windows(config, {0, 19}); });
   return configs;
 }

@@ -11,13 +11,22 @@ except ImportError as error:
     sys.exit(77)
 
 MAPS = {"llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3", "olmo2": "olmo2", "smollm3": "smollm3",
-        "gemma3_text": "gemma3", "qwen3_moe": "qwen3moe", "gpt_oss": "gpt-oss", "olmo3": "olmo2", "ministral3": "mistral3"}
+        "gemma3_text": "gemma3", "qwen3_moe": "qwen3moe", "gpt_oss": "gpt-oss", "olmo3": "olmo2", "ministral3": "mistral3",
+        "qwen3_5_text": "qwen35", "lfm2": "lfm2"}
 MODULES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
            "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
            "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "mlp.gate": "ffn_gate_inp", "mlp.router": "ffn_gate_inp",
-           "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm"}
+           "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm",
+           "linear_attn.dt_bias": "ssm_dt.bias", "linear_attn.A_log": "ssm_a", "linear_attn.conv1d": "ssm_conv1d",
+           "linear_attn.norm": "ssm_norm", "linear_attn.out_proj": "ssm_out", "linear_attn.in_proj_qkv": "attn_qkv",
+           "linear_attn.in_proj_z": "attn_gate", "linear_attn.in_proj_b": "ssm_beta",
+           "linear_attn.in_proj_a": "ssm_alpha", "self_attn.out_proj": "attn_output",
+           "self_attn.q_layernorm": "attn_q_norm", "self_attn.k_layernorm": "attn_k_norm", "conv.conv": "shortconv.conv",
+           "conv.in_proj": "shortconv.in_proj", "conv.out_proj": "shortconv.out_proj", "operator_norm": "attn_norm",
+           "ffn_norm": "ffn_norm", "feed_forward.w1": "ffn_gate", "feed_forward.w3": "ffn_up", "feed_forward.w2": "ffn_down"}
 # Norms after attention and MLP, which Llama's kin do not have.
-OTHER_NORMS = {"gpt-oss": {"post_attention_layernorm": "post_attention_norm"},
+OTHER_NORMS = {"qwen35": {"post_attention_layernorm": "post_attention_norm"},
+               "gpt-oss": {"post_attention_layernorm": "post_attention_norm"},
                "olmo2": {"post_attention_layernorm": "post_attention_norm",
                          "post_feedforward_layernorm": "post_ffw_norm"},
                "gemma3": {"input_layernorm": "attn_norm", "post_attention_layernorm": "post_attention_norm",
@@ -29,7 +38,11 @@ NO_SPLIT = 1 << 60
 def gguf_name(name, arch):
     if name in ("model.embed_tokens.weight", "model.norm.weight", "lm_head.weight"):
         return {"model.embed": "token_embd", "model.norm.": "output_norm", "lm_head.wei": "output"}[name[:11]] + ".weight"
+    if name == "model.embedding_norm.weight":
+        return "token_embd_norm.weight"
     _, _, layer, module = name.split(".", 3)
+    if module in MODULES:  # no module's weight
+        return f"blk.{layer}.{MODULES[module]}"
     module, end = module.rsplit(".", 1)
     if end == "sinks":
         return f"blk.{layer}.attn_sinks.weight"
@@ -54,12 +67,39 @@ def parts_of(name, weight, arch):
 
 
 def is_matrix(name, weight):
-    return weight.dim() > 1 and not name.endswith(".bias") and "ffn_gate_inp" not in name
+    kept = (".bias", "ssm_conv1d.weight", "shortconv.conv.weight")
+    return weight.dim() > 1 and not name.endswith(kept) and "ffn_gate_inp" not in name
 
 
 def in_pairs(weight, heads):
     """llama.cpp turns rows 2j and 2j + 1 of a head together, transformers j and j + half."""
     return weight.reshape(heads, 2, -1, *weight.shape[1:]).transpose(1, 2).reshape(weight.shape)
+
+
+def by_turns(weight, config, dim=0, head=None, first=0):
+    """A delta net's value heads, which transformers has by key head, as llama.cpp has them."""
+    keys = config.linear_num_key_heads
+    head = head or config.linear_value_head_dim
+    kept, heads = weight.narrow(dim, 0, first), weight.narrow(dim, first, weight.shape[dim] - first)
+    split = heads.unflatten(dim, (keys, config.linear_num_value_heads // keys, head))
+    return torch.cat([kept, split.transpose(dim, dim + 1).flatten(dim, dim + 2)], dim)
+
+
+def of_delta_net(name, weight, config):
+    first = 2 * config.linear_num_key_heads * config.linear_key_head_dim
+    if name.endswith((".A_log", ".dt_bias", ".in_proj_a.weight", ".in_proj_b.weight")):
+        weight = by_turns(weight, config, head=1)
+    elif name.endswith((".in_proj_qkv.weight", ".conv1d.weight")):
+        weight = by_turns(weight, config, first=first)
+    elif name.endswith(".in_proj_z.weight"):
+        weight = by_turns(weight, config)
+    elif name.endswith(".linear_attn.out_proj.weight"):
+        weight = by_turns(weight, config, dim=1)
+    if name.endswith(".A_log"):
+        return -weight.exp()
+    if name.endswith("norm.weight") and not name.endswith("linear_attn.norm.weight"):
+        return weight + 1
+    return weight.squeeze(1) if "conv1d" in name else weight
 
 
 def llama3_divisors(rope, head_dim):
@@ -81,8 +121,23 @@ def hyperparameters(writer, config, arch):
     writer.add_block_count(config.num_hidden_layers)
     writer.add_feed_forward_length(config.intermediate_size)
     writer.add_head_count(config.num_attention_heads)
-    writer.add_head_count_kv(config.num_key_value_heads)
-    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    if arch == "lfm2":
+        writer.add_head_count_kv([config.num_key_value_heads if kind == "full_attention" else 0
+                                  for kind in config.layer_types])
+        writer.add_shortconv_l_cache(config.conv_L_cache)
+    else:
+        writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_layer_norm_rms_eps(config.norm_eps if arch == "lfm2" else config.rms_norm_eps)
+    share = 1.0
+    if arch == "qwen35":
+        share = config.rope_parameters["partial_rotary_factor"]
+        writer.add_ssm_conv_kernel(config.linear_conv_kernel_dim)
+        writer.add_ssm_state_size(config.linear_key_head_dim)
+        writer.add_ssm_group_count(config.linear_num_key_heads)
+        writer.add_ssm_time_step_rank(config.linear_num_value_heads)
+        writer.add_ssm_inner_size(config.linear_value_head_dim * config.linear_num_value_heads)
+        writer.add_full_attention_interval(4)
+        writer.add_rope_dimension_sections([11, 11, 10, 0])
     writer.add_key_length(head_dim(config))
     writer.add_value_length(head_dim(config))
     writer.add_vocab_size(config.vocab_size)
@@ -104,7 +159,7 @@ def hyperparameters(writer, config, arch):
         rope = rope["full_attention"]
     elif config.model_type == "mistral" and config.sliding_window:
         writer.add_sliding_window(config.sliding_window)
-    writer.add_rope_dimension_count(head_dim(config))
+    writer.add_rope_dimension_count(int(head_dim(config) * share))
     writer.add_rope_freq_base(rope["rope_theta"])
     if rope["rope_type"] in ("linear", "yarn"):
         kind = gguf.RopeScalingType.LINEAR if rope["rope_type"] == "linear" else gguf.RopeScalingType.YARN
@@ -141,6 +196,10 @@ def write(model, file, kind="F32", tokens=None, tensor_kind=None, split=NO_SPLIT
             weight = in_pairs(weight, config.num_key_value_heads)
         if arch == "gemma3" and name.endswith("norm.weight"):
             weight = weight + 1
+        if arch == "qwen35":
+            weight = of_delta_net(name, weight, config)
+        if arch == "lfm2" and "conv.conv" in name:
+            weight = weight.squeeze(1)
         for name, part in parts_of(name, weight, arch).items():
             if plant:
                 part = plant(name, part)

@@ -11,8 +11,9 @@ from program import PREDGEN, REPOSITORY, check  # noqa: E402, F401
 try:
     import torch
     from safetensors.torch import load_file
-    from transformers import (AutoModelForCausalLM, Gemma3TextConfig, GptOssConfig, LlamaConfig, Ministral3Config,
-                              MistralConfig, Olmo2Config, Olmo3Config, Qwen2Config, Qwen3Config,
+    from transformers import (AutoModelForCausalLM, Gemma3TextConfig, GptOssConfig, Lfm2Config, LlamaConfig,
+                              Ministral3Config, MistralConfig, Olmo2Config, Olmo3Config, Qwen2Config,
+                              Qwen3_5TextConfig, Qwen3Config,
                               Qwen3MoeConfig, SmolLM3Config)
 except ImportError as error:
     print(f"skipped: {error}")
@@ -23,7 +24,9 @@ TOLERANCE = 1e-4  # of float32 logits
 FAMILIES = {"qwen2": Qwen2Config, "qwen3": Qwen3Config, "llama": LlamaConfig,
             "mistral": MistralConfig, "olmo2": Olmo2Config, "gemma3": Gemma3TextConfig,
             "smollm3": SmolLM3Config, "qwen3_moe": Qwen3MoeConfig, "gpt_oss": GptOssConfig,
-            "olmo3": Olmo3Config, "ministral3": Ministral3Config}
+            "olmo3": Olmo3Config, "ministral3": Ministral3Config,
+            "qwen3_5": Qwen3_5TextConfig, "lfm2": Lfm2Config}
+ZERO_CENTRED = {"gemma3_text", "qwen3_5_text"}  # whose norms multiply by 1 + w
 THREADS = ["--threads", "2"]
 
 
@@ -46,6 +49,12 @@ def make_config(family="qwen2", **changes):
                 "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.3,
                 "original_max_position_embeddings": 64, "max_position_embeddings": 256} | changes_of_rope
         sizes["head_dim"] = 16
+    if family == "qwen3_5":
+        rope.setdefault("partial_rotary_factor", 0.25)
+        sizes.update(head_dim=16, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=12,
+                     linear_value_head_dim=8, num_hidden_layers=4)
+    if family == "lfm2":
+        sizes.update(layer_types=["conv", "full_attention", "conv"], block_auto_adjust_ff_dim=False)
     if family == "mistral":
         sizes["sliding_window"] = None
     if family == "qwen3_moe":
@@ -67,7 +76,8 @@ def make_model(config, seed=0, scale=1.0):
                 # A norm after a large bias would leave nothing but the bias.
                 weight.normal_(0, 0.1 if config.model_type in ("olmo2", "olmo3") else 0.5)
             elif "norm" in name:
-                weight.normal_(0 if config.model_type == "gemma3_text" else 1, 0.2)
+                is_zero = config.model_type in ZERO_CENTRED and "linear_attn.norm" not in name
+                weight.normal_(0 if is_zero else 1, 0.2)
             else:
                 weight.normal_(0, scale * (0.3 if "embed" in name or "lm_head" in name else 0.15))
     return model
@@ -84,6 +94,8 @@ def to_version_4(folder):
         config.pop("layer_types")
         rope = rope["full_attention"]
     config["rope_theta"] = rope.pop("rope_theta")
+    if "partial_rotary_factor" in rope:
+        config["partial_rotary_factor"] = rope.pop("partial_rotary_factor")
     if rope["rope_type"] != "default":
         config["rope_scaling"] = rope
     config["torch_dtype"] = config.pop("dtype")

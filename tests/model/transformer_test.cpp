@@ -13,7 +13,7 @@
 #include "core/random.h"
 #include "model/weights/lora.h"
 #include "tests/fakes/expect_user_error.h"
-#include "tests/fakes/gated_recurrence.h"
+#include "tests/fakes/hybrid_models.h"
 #include "tests/fakes/layer_specs.h"
 #include "tests/fakes/small_models.h"
 
@@ -51,7 +51,7 @@ at::Tensor run(const Transformer& model, SequenceState& cache, const at::Tensor&
 
 /// What the families add, one by one.
 std::vector<ModelConfig> family_configs() {
-  std::vector<ModelConfig> configs(9, small_config());
+  std::vector<ModelConfig> configs(11, small_config());
   const auto each = [&](size_t i, auto change) {
     for (LayerSpec& layer : configs[i].layers) change(layer);
   };
@@ -70,7 +70,9 @@ std::vector<ModelConfig> family_configs() {
   each(6, [](LayerSpec& layer) { layer.attention.softcap = 3.0; });
   configs[6].logit_softcap = 2.0;
   configs[7] = hybrid_config();
-  configs[8] = experts_config();
+  configs[8] = delta_config();
+  configs[9] = convolution_config();
+  configs[10] = experts_config();
   return configs;
 }
 

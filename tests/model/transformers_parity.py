@@ -100,12 +100,21 @@ CASES = {
         "ministral3", dict(rope=dict(mscale=0.7, mscale_all_dim=0.4, llama_4_scaling_beta=0.8,
                                      original_max_position_embeddings=32), sliding_window=50,
                            tie_word_embeddings=False, head_dim=24), torch.bfloat16, None, False),
+    "Qwen3.5": ("qwen3_5", {}, torch.float32, None, False),
+    "Qwen3.5, a value head each, layers listed, untied, biases": (
+        "qwen3_5", dict(num_hidden_layers=3, linear_num_value_heads=2, linear_conv_kernel_dim=3, attention_bias=True,
+                        layer_types=["full_attention", "linear_attention", "linear_attention"],
+                        rope={"partial_rotary_factor": 0.5}, tie_word_embeddings=False), torch.bfloat16, "60KB", True),
+    "LFM2": ("lfm2", {}, torch.float32, None, False),
+    "LFM2, biases, four taps, a width adjusted, untied": (
+        "lfm2", dict(layer_types=None, full_attn_idxs=[1], conv_bias=True, conv_L_cache=4, block_multiple_of=32,
+                     block_auto_adjust_ff_dim=True, tie_word_embeddings=False), torch.bfloat16, None, True),
     "OLMo 2, 4:2 heads, biases": ("olmo2", dict(attention_bias=True, tie_word_embeddings=False), torch.bfloat16, None,
                                   False),
 }
 # In bfloat16 on both sides: every family once.
 NARROW_CASES = ["Qwen2, tied, 4:2 heads", "Qwen3", "Llama 3.1", "Mistral v0.1, window", "OLMo 2",
-                "Gemma 3", "SmolLM3", "OLMo 3", "Ministral 3"]
+                "Gemma 3", "SmolLM3", "OLMo 3", "Ministral 3", "Qwen3.5", "LFM2"]
 
 
 def save(model, folder, dtype, shard_size, version_4):
@@ -316,6 +325,40 @@ def steepen_gates(model):
         layer.mlp.experts.alpha = 1.6
 
 
+def zero(part):
+    def apply(model):
+        for name, weight in model.named_parameters():
+            if name.endswith(part):
+                weight.data.zero_()
+    return apply
+
+
+def check_text_part(scratch):
+    """Of a model that also sees, the text model alone runs."""
+    from transformers import Qwen3_5Config, Qwen3_5ForConditionalGeneration
+    text = make_config("qwen3_5")
+    vision = dict(depth=1, hidden_size=32, intermediate_size=32, num_heads=2, out_hidden_size=64,
+                  num_position_embeddings=16)
+    config = Qwen3_5Config(text_config=text.to_dict(), vision_config=vision, tie_word_embeddings=True)
+    torch.manual_seed(0)
+    model = Qwen3_5ForConditionalGeneration(config).float().eval()
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "visual" not in name:
+                weight.normal_(0, 0.3 if "embed" in name else 0.15)
+    folder = scratch / "model"
+    model.save_pretrained(folder)
+    ids = random_rows(199, 1, 100, seed=1)[0]
+    difference = (predgen_logits(folder, ids, scratch)[0] - reference_logits(model, ids)).abs().max().item()
+    check(difference <= TOLERANCE, f"Qwen3.5, which also sees: logits differ by {difference:.1e}")
+    text_folder = scratch / "text"
+    predgen("export", "--model", folder, "--output", text_folder, "--dtype", "fp32", "--threads", "2")
+    difference = (reference_logits(load_reference(text_folder), ids) - reference_logits(model, ids)).abs().max().item()
+    check(difference <= TOLERANCE, f"Qwen3.5, its text model exported: transformers' logits differ by {difference:.1e}")
+    shutil.rmtree(folder)
+    shutil.rmtree(text_folder)
+
+
 def check_family_faults(scratch, all_of_them):
     planted = set()
 
@@ -359,6 +402,13 @@ def check_family_faults(scratch, all_of_them):
     plant("OLMo 3", "window", lambda f: change_config(f, sliding_window=15))
     plant("Ministral 3", "scale of queries", change_rope(llama_4_scaling_beta=0.2))
     plant("Ministral 3", "where queries begin to grow", change_rope(original_max_position_embeddings=48))
+    plant("Qwen3.5", "share of heads that turns", change_rope(partial_rotary_factor=0.5))
+    plant("Qwen3.5", "norms' epsilon", lambda f: change_config(f, rms_norm_eps=1e-2))
+    for part in ("dt_bias", "A_log", "in_proj_z.weight", "in_proj_b.weight", "linear_attn.norm.weight", "q_norm.weight"):
+        plant("Qwen3.5", part, None, zero(part))
+    plant("LFM2", "norms' epsilon", lambda f: change_config(f, norm_eps=1e-2))
+    plant("LFM2", "embedding norm", None, zero("embedding_norm.weight"))
+    plant("LFM2, biases, four taps, a width adjusted, untied", "convolution's bias", None, zero("conv.conv.bias"))
     plant("Gemma 3, linear, untied, capped logits", "logit softcap",
           lambda f: change_config(f, final_logit_softcapping=4.2))
 
@@ -371,6 +421,7 @@ def main():
         check_stacked(scratch)
         for case in NARROW_CASES:
             check_narrow(case, scratch)
+        check_text_part(scratch)
         check_faults(scratch)
         check_family_faults(scratch, all_of_them=sys.argv[1] == "whole")
 

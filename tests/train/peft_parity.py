@@ -20,7 +20,8 @@ try:
     from hdf5_dataset import write_dataset
     from peft import LoraConfig, PeftModel, get_peft_model
     from safetensors.torch import load_file
-    from transformers import AutoModelForCausalLM, Qwen2Config, Qwen3MoeConfig
+    from transformers import (AutoModelForCausalLM, Lfm2Config, Qwen2Config, Qwen3_5TextConfig,
+                              Qwen3MoeConfig)
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -40,16 +41,25 @@ BY_LAYER = {
 }
 
 
-def make_model(folder, family=Qwen2Config, **more):
+SIZES = dict(vocab_size=96, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+             num_key_value_heads=2, max_position_embeddings=128, initializer_range=0.2, tie_word_embeddings=False)
+# A configuration, and how many linear layers it has but for the head.
+FAMILIES = {
+    "Qwen2": (lambda: Qwen2Config(**SIZES), 14),
+    "Qwen3.5": (lambda: Qwen3_5TextConfig(
+        **SIZES, head_dim=16, layer_types=["linear_attention", "full_attention"], linear_num_key_heads=2,
+        linear_num_value_heads=4, linear_key_head_dim=12, linear_value_head_dim=8), 15),
+    "Qwen3 MoE": (lambda: Qwen3MoeConfig(
+        **SIZES, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=16, norm_topk_prob=True), 14),
+    "LFM2": (lambda: Lfm2Config(**SIZES, layer_types=["conv", "full_attention"], block_auto_adjust_ff_dim=False), 12),
+}
+
+
+def make_model(folder, family="Qwen2"):
     torch.manual_seed(0)
-    config = family(
-        vocab_size=96, hidden_size=32, intermediate_size=48, num_hidden_layers=2,
-        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=128,
-        initializer_range=0.2, tie_word_embeddings=False, **more,
-    )
-    model = AutoModelForCausalLM.from_config(config).float()
+    model = AutoModelForCausalLM.from_config(FAMILIES[family][0]()).float()
     for name, parameter in model.named_parameters():
-        if name.endswith("bias"):
+        if name.endswith("bias") or "conv" in name and parameter.dim() == 3:
             torch.nn.init.normal_(parameter, std=0.2)
     model.save_pretrained(folder)
 
@@ -185,11 +195,11 @@ def check(what, difference, limit=1e-5):
         sys.exit(f"{what} differ by {difference}, more than {limit}")
 
 
-def check_step(step, previous, current, folder, records, kind, metrics):
+def check_step(step, previous, current, folder, records, kind, metrics, num_linears):
     model = AutoModelForCausalLM.from_pretrained(folder / "base", dtype=torch.float32, attn_implementation="eager")
     model = PeftModel.from_pretrained(model, previous, is_trainable=True)
     parameters = adapter(model)
-    assert len(parameters) == 2 * 7 * 2, sorted(parameters)  # every linear layer but the head
+    assert len(parameters) == 2 * num_linears, sorted(parameters)  # every linear layer but the head
     losses = reference_losses(model, records, kind, step)
     for name, loss in losses.items():
         check(f"step {step} loss {name}", abs(loss.item() - metrics[f"train/{name}"]) / loss.item())
@@ -253,6 +263,33 @@ def check_shape(folder, saved, settings, objective):
     assert ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
+def check_run(folder, name, kind, lora, objectives, records, family="Qwen2"):
+    start = train(folder, objectives["autoregressive"], lora, output=folder / f"{name} start", learning_rate=0,
+                  max_steps=1)
+    if lora is BY_LAYER:
+        check_shape(folder, start / "final", lora, objectives["autoregressive"])
+    output = train(folder, objectives[kind], lora, output=folder / name)
+    metrics = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
+    for step in range(1, STEPS + 1):
+        previous = start / "final" if step == 1 else output / f"step-{step - 1:08}"
+        check_step(step, previous, output / f"step-{step:08}", folder, records, kind, metrics[step - 1],
+                   FAMILIES[family][1])
+    return output
+
+
+@torch.no_grad()
+def check_merged(folder, adapter_folder):
+    """What `predgen export` merges is peft's merge."""
+    merged = folder / "merged"
+    subprocess.run([PREDGEN, "export", "--model", folder / "base", "--adapter", adapter_folder, "--output", merged,
+                    "--dtype", "fp32"], check=True, capture_output=True)
+    base = AutoModelForCausalLM.from_pretrained(folder / "base", dtype=torch.float32)
+    theirs = PeftModel.from_pretrained(base, adapter_folder).merge_and_unload().state_dict()
+    ours = AutoModelForCausalLM.from_pretrained(merged, dtype=torch.float32).state_dict()
+    assert ours.keys() == theirs.keys()
+    check("merged weights", worst(ours, theirs))
+
+
 def main():
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as temporary:
@@ -270,23 +307,23 @@ def main():
             "jacobi_forcing": {"kind": "jacobi_forcing", **consistency},
         }
         experts = folder / "experts"
-        make_model(experts / "base", Qwen3MoeConfig, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=16,
-                   norm_topk_prob=True)
+        make_model(experts / "base", "Qwen3 MoE")
         write_dataset(experts / "data", records)
         runs = [(kind, kind, ALIKE, folder) for kind in objectives] + [
             ("by layer", "jacobi_forcing", BY_LAYER, folder),
             ("beside experts", "autoregressive", BESIDE_EXPERTS, experts)]
         for name, kind, lora, folder in runs:
             print(name)
-            start = train(folder, objectives["autoregressive"], lora, output=folder / f"{name} start",
-                          learning_rate=0, max_steps=1)
-            if lora is BY_LAYER:
-                check_shape(folder, start / "final", lora, objectives["autoregressive"])
-            output = train(folder, objectives[kind], lora, output=folder / name)
-            metrics = [json.loads(line) for line in (output / "metrics.jsonl").read_text().splitlines()]
-            for step in range(1, STEPS + 1):
-                previous = start / "final" if step == 1 else output / f"step-{step - 1:08}"
-                check_step(step, previous, output / f"step-{step:08}", folder, records, kind, metrics[step - 1])
+            check_run(folder, name, kind, lora, objectives, records)
+    for family in "Qwen3.5", "LFM2":
+        print(family)
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary)
+            make_model(folder / "base", family)
+            write_dataset(folder / "data", records)
+            lora = {**ALIKE, "targets": "all-linear"}
+            output = check_run(folder, "run", "autoregressive", lora, objectives, records, family)
+            check_merged(folder, output / "final")
     print("ok")
 
 

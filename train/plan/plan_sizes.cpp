@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "model/parts/decoder_layer.h"
 #include "model/weights/adapter_config.h"
 
 namespace predgen::train {
@@ -28,6 +30,20 @@ int64_t opened_width(const ModelConfig& model) {
   return widest;
 }
 
+/// The layer with the most values; memory for one layer is that of this one.
+int64_t index_of_largest(const ModelConfig& model) {
+  int64_t largest = 0, most = 0;
+  for (int64_t i = 0; i < model.num_layers(); ++i) {
+    std::vector<WeightSpec> weights;
+    DecoderLayer::add_weights(model, i, weights);
+    if (const int64_t count = num_values(weights); count > most) {
+      most = count;
+      largest = i;
+    }
+  }
+  return largest;
+}
+
 }  // namespace
 
 PlanSizes::PlanSizes(const ModelConfig& model_config, const TrainConfig& train_config,
@@ -46,7 +62,7 @@ PlanSizes::PlanSizes(const ModelConfig& model_config, const TrainConfig& train_c
       V(model.vocab_size),
       pieces(train.base.shard ? given.world_size : 1) {
   const AdapterConfig adapter(train.lora);
-  const std::string first_layer = "model.layers.0.";
+  const std::string largest_layer = fmt::format("model.layers.{}.", index_of_largest(model));
   std::set<int64_t> seen;
   for (const WeightSpec& weight : weight_layout(model)) {
     const int64_t count = count_of(weight.shape);
@@ -56,14 +72,14 @@ PlanSizes::PlanSizes(const ModelConfig& model_config, const TrainConfig& train_c
       outside_values += count;
       continue;
     }
-    const bool is_first = weight.name.starts_with(first_layer);
-    if (is_first) layer_values += count;
+    const bool is_it = weight.name.starts_with(largest_layer);
+    if (is_it) layer_values += count;
     largest_linear = std::max(largest_linear, count);
     const std::string module = weight.name.substr(0, weight.name.rfind('.'));
     if (is_full() || !weight.stacked.empty() || !adapter.matches(module)) continue;
     const int64_t rank = adapter.rank(module);
     trained += rank * (weight.shape[0] + weight.shape[1]);
-    if (!is_first) continue;
+    if (!is_it) continue;
     ranks += rank;
     inputs += weight.shape[1];
     if (seen.insert(weight.input).second) shared_inputs += weight.shape[1];
@@ -71,13 +87,19 @@ PlanSizes::PlanSizes(const ModelConfig& model_config, const TrainConfig& train_c
 }
 
 int64_t PlanSizes::saved_of_layer() const {
+  int64_t most = 0;
+  for (const LayerSpec& layer : model.layers) most = std::max(most, saved_of(layer));
+  return most;
+}
+
+int64_t PlanSizes::saved_of(const LayerSpec& layer) const {
   // Norms save their input in float32 and a scale; attention its queries, keys, values, result and
   // one number per head; the MLP its gate before and after the activation and the other factor.
-  const LayerSpec& layer = model.layer(0);  // all have the same parts
   const int64_t num_norms = (layer.norm_before ? 2 : 0) + (layer.norm_after ? 2 : 0);
   int64_t bytes = num_norms * kFloat * (E + 1) + kFloat * model.num_heads;
   const int64_t product_size = narrow ? kHalf : kFloat;
   bytes += product_size * (2 * Q + 2 * K + 3 * I);
+  if (layer.recurrence) bytes += kFloat * layer.recurrence->saved_values(model);
   if (layer.attention.qk_norm != QkNorm::kNone) bytes += kFloat * (Q + K);
   if (is_full()) {
     // The normed values before the weight, then the products' inputs: autocast makes one for each.

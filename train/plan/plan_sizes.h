@@ -23,6 +23,7 @@ struct PlanSizes {
   int64_t tokens() const { return train.batch_size * plan_case.row_tokens; }
   /// Bytes per token that autograd saves for a layer.
   int64_t saved_of_layer() const;
+  int64_t saved_of(const LayerSpec& layer) const;
 
   const ModelConfig& model;
   const TrainConfig& train;

@@ -40,6 +40,9 @@ CASES = {
     "OLMo 3": ("olmo3", dict(num_hidden_layers=5, sliding_window=16, rope=YARN, rope_theta=5e5,
                              tie_word_embeddings=False)),
     "Ministral 3": ("ministral3", {}),
+    "Qwen3.5": ("qwen3_5", dict(rope_theta=1e6)),
+    "Qwen3.5, a value head each": ("qwen3_5", dict(linear_num_value_heads=2, tie_word_embeddings=False)),
+    "LFM2": ("lfm2", {}),
     "Gemma 3": ("gemma3", dict(sliding_window=16, num_hidden_layers=7, rope_theta=1e6, local_theta=1e4,
                                query_pre_attn_scalar=16)),
     "Gemma 3, capped logits, linear": ("gemma3", dict(
@@ -122,6 +125,25 @@ def check_types(scratch):
     check(wrong <= TOLERANCE, f"exported to a folder: logits of transformers differ by {wrong:.1e}")
 
 
+def check_delta_net_as_stored(scratch):
+    """Heads in llama.cpp's order, in few bits: an exported folder has transformers'."""
+    ids = random_rows(199, 1, 100, seed=4)[0]
+    model = make_model(make_config("qwen3_5", linear_value_head_dim=32, linear_key_head_dim=32, num_hidden_layers=4))
+    for kind in ["F32", "Q8_0"]:
+        file, folder = scratch / f"delta {kind}.gguf", scratch / f"delta {kind}"
+        gguf_models.write(model, file, kind, tensor_kind={"token_embd.weight": "Q8_0"} if kind != "F32" else None)
+        predgen("export", "--model", file, "--output", folder, "--dtype", "fp32", *THREADS)
+        expected = reference_logits(load_reference(folder), ids)
+        wrong = difference(predgen_logits(file, ids, scratch)[0], expected)
+        lost = difference(reference_logits(model, ids), expected)
+        check(wrong <= TOLERANCE and (lost <= TOLERANCE) == (kind == "F32"),
+              f"Qwen3.5 in {kind}: logits differ by {wrong:.1e} from its folder's (its rounding: {lost:.1e})")
+        if kind == "Q8_0":
+            found = predgen_logits(file, ids, scratch, dtype="auto")[0]
+            wrong = ((found - expected).norm() / expected.norm()).item()
+            check(wrong <= 0.1, f"Qwen3.5 as stored: logits differ by {wrong:.1e} of their norm")
+
+
 def check_experts_in_few_bits(scratch):
     """Experts run as they are stored, and what is exported has their values."""
     ids = random_rows(199, 1, 100, seed=4)[0]
@@ -180,7 +202,7 @@ def check_written(scratch):
     """What predgen writes has the bits of what PyPI `gguf` does with the same model."""
     for name in ["Llama 3.2, tied", "Mistral, window", "Qwen2, untied, yarn",
                  "Qwen2, yarn, attention factor", "Qwen3", "SmolLM3", "OLMo 2", "OLMo 3", "Ministral 3", "Qwen3 MoE", "gpt-oss",
-                 "Gemma 3"]:
+                 "Gemma 3", "Qwen3.5", "LFM2"]:
         family, changes = CASES[name]
         model, folder = make_model(make_config(family, **changes)), scratch / name
         model.save_pretrained(folder)
@@ -269,7 +291,8 @@ def check_gemma(scratch):
 
 
 def main():
-    for each in check_architectures, check_faults, check_types, check_experts_in_few_bits, check_adapter, check_parts, check_written, check_smollm2, check_gemma:
+    for each in (check_architectures, check_faults, check_types, check_experts_in_few_bits, check_delta_net_as_stored,
+                 check_adapter, check_parts, check_written, check_smollm2, check_gemma):
         scratch = Path(tempfile.mkdtemp())
         try:
             each(scratch)

@@ -301,7 +301,8 @@ TEST(GpuPass, ComputesEverySwitchOrLeavesItToLibTorch) {
     EXPECT_LT(relative(run(*model, By::kKernels, widths), exact), 1e-5) << name;
     const std::string refusal = GpuPass::refusal(model->config());
     const bool is_beyond = name.ends_with("softcap") || name == "experts" ||
-                           name == "attention_sinks" || name == "mlp_width";
+                           name == "attention_sinks" || name == "mlp_width" ||
+                           name.ends_with("attention's output") || name.ends_with("in part");
     EXPECT_EQ(refusal.empty(), !is_beyond) << name;
     EXPECT_EQ(refusal.empty(), num_emulated_launches() > before) << name;
     EXPECT_TRUE(refusal.empty() || refusal.find(name) != std::string::npos) << refusal;

@@ -9,7 +9,7 @@
 #include "model/cpu/cpu_pass.h"
 #include "model/gpu/gpu_pass.h"
 #include "model/memory_estimate.h"
-#include "tests/fakes/gated_recurrence.h"
+#include "tests/fakes/hybrid_models.h"
 #include "tests/fakes/tensors.h"
 
 namespace predgen {
@@ -72,12 +72,17 @@ void run_and_check(const Transformer& model, Text& text, const TokenIds& more,
   }
 }
 
-TEST(RecurrentLayers, ACampaignOfDraftsForksAndReturnsEqualsOnePass) {
-  const auto model = Transformer::initialize(hybrid_config(), 1, at::kFloat);
+class RecurrentLayersOf : public testing::TestWithParam<HybridCase> {};
+INSTANTIATE_TEST_SUITE_P(, RecurrentLayersOf, testing::ValuesIn(hybrid_cases()),
+                         [](const auto& test) { return test.param.name; });
+
+TEST_P(RecurrentLayersOf, ACampaignOfDraftsForksAndReturnsEqualsOnePass) {
+  const auto model = Transformer::initialize(GetParam().config(), 1, at::kFloat);
+  // A pool with room for some of the texts, so that it parks.
+  const int64_t small = 300 + 30 * model->kv_layout().positions_per_snapshot();
   int64_t most_parked = 0, kept_drafts = 0, reused = 0;
   for (uint64_t seed = 0; seed < 12; ++seed) {
-    // Snapshots take as much memory as positions here, so that a pool of 330 parks them, too.
-    KvPool pool(model->kv_layout(), seed < 6 ? 1000000 : 330);
+    KvPool pool(model->kv_layout(), seed < 6 ? 1000000 : small);
     Random random(seed, "texts");
     std::vector<Text> texts;
     texts.push_back({pool.make_state(kCapacity)});
@@ -154,13 +159,57 @@ TEST(RecurrentLayers, KeepAFewSnapshotsThatCostWhatTheySay) {
   const auto state = pool.make_state(kCapacity);
   const TokenIds tokens{1, 2};
   for (int i = 0; i < 100; ++i) model->forward({.state = state.get(), .tokens = tokens});
-  EXPECT_EQ(pool.num_snapshots(), static_cast<int64_t>(StateHistory::kMost));
+  EXPECT_EQ(pool.num_snapshots(), layout.max_snapshots);
   EXPECT_EQ(pool.num_allocated() + pool.num_snapshots() + pool.num_free(),
             std::numeric_limits<int64_t>::max());
   EXPECT_EQ(state->return_point(199), 199);
   EXPECT_GT(state->return_point(160), 100) << "the farther back, the farther apart";
   const auto fork = state->fork();
-  EXPECT_EQ(pool.num_snapshots(), static_cast<int64_t>(StateHistory::kMost)) << "shared";
+  EXPECT_EQ(pool.num_snapshots(), layout.max_snapshots) << "shared";
+}
+
+/// A user's text grows and is revised anywhere: little of it runs again.
+TEST_P(RecurrentLayersOf, ARevisedTranscriptRunsFewTokensAgain) {
+  const auto model = Transformer::initialize(GetParam().config(), 1, at::kFloat);
+  KvPool pool(model->kv_layout());
+  EXPECT_EQ(pool.layout().max_snapshots, 16);
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    Random random(seed, "words");
+    const auto state = pool.make_state(kCapacity);
+    TokenIds tokens(30 + random.below(30), 1);  // the conversation so far
+    const int64_t begin = std::ssize(tokens);
+    for (int step = 0; step < 40; ++step) {
+      const TokenIds more(1 + random.below(4), 2);
+      tokens.insert(tokens.end(), more.begin(), more.end());
+      const TokenSpan fresh = TokenSpan(tokens).subspan(static_cast<size_t>(state->length()));
+      model->forward({.state = state.get(), .tokens = fresh});
+      const int64_t kept = std::ssize(tokens) - static_cast<int64_t>(random.below(9));
+      const int64_t at_most = std::clamp(kept, begin, state->length());
+      for (int64_t place = std::max(begin, std::ssize(tokens) - 100); place < at_most; ++place) {
+        EXPECT_LE(place - state->return_point(place), kSnapshotDistance) << place;
+      }
+      EXPECT_LE(at_most - state->return_to(at_most), kSnapshotDistance);
+      tokens.resize(static_cast<size_t>(at_most));
+    }
+  }
+}
+
+TEST(RecurrentLayers, HaveWhatFitsIntoTheirMemory) {
+  const auto model = Transformer::initialize(delta_config(), 1, at::kFloat);
+  const int64_t bytes = model->kv_layout().bytes_per_snapshot;
+  EXPECT_EQ(bytes, 4 * 2 * (3 * (16 + 12) + 2 * 8 * 6));
+  for (const int64_t most : {2, 3, 5, 9}) {
+    model->set_state_memory(most * bytes + bytes / 2);
+    KvPool pool(model->kv_layout());
+    const auto state = pool.make_state(kCapacity);
+    for (int i = 0; i < 20; ++i) {
+      const TokenIds tokens{1, 2, 3, 4, 5};
+      model->forward({.state = state.get(), .tokens = tokens, .num_drafted = 2, .num_settled = 1});
+      EXPECT_LE(pool.num_snapshots(), most);
+      EXPECT_EQ(state->return_point(state->length() - 2), state->length() - 2);
+      EXPECT_TRUE(state->can_return_to(state->length()));
+    }
+  }
 }
 
 TEST(RecurrentLayers, HaveNamesWeightsAndAnEstimateAndNoKernels) {

@@ -6,7 +6,7 @@
 
 #include "core/stop.h"
 #include "tests/fakes/baton_clock.h"
-#include "tests/fakes/gated_recurrence.h"
+#include "tests/fakes/hybrid_models.h"
 #include "tests/fakes/layer_specs.h"
 #include "tests/fakes/queued_threads.h"
 #include "tests/fakes/small_models.h"
@@ -59,7 +59,7 @@ class RandomConversations : public testing::TestWithParam<Variant> {
     config.vocab_size = tokenizer.vocab_size();
     config.max_positions = 512;
     model = Transformer::initialize(config, 5, GetParam().type);
-    model->set_width_invariant(config.num_states() > 0);  // it runs in LibTorch's operators
+    model->set_width_invariant(GetParam().make == hybrid_config);  // LibTorch's operators run it
     if (!GetParam().is_constrained) return;
     constraint = std::make_shared<LanguageConstraint>(sentences(tokenizer));
   }
@@ -196,6 +196,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Variant{"experts", at::kFloat, 100000, experts_config},
                     Variant{"expertsParked", at::kBFloat16, 1100, experts_config},
                     Variant{"statesParked", at::kFloat, 1100, hybrid_config},
+                    Variant{"delta", at::kFloat, 100000, delta_config},
+                    Variant{"deltaParked", at::kFloat, 2400, delta_config},
+                    Variant{"convolutionParked", at::kBFloat16, 1300, convolution_config},
                     Variant{"bf16", at::kBFloat16, 100000},
                     Variant{"bf16Parked", at::kBFloat16, 1100},
                     Variant{"fp32Within", at::kFloat, 100000, small_config, true},
