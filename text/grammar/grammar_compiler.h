@@ -33,8 +33,9 @@ class GrammarCompiler {
   ~GrammarCompiler();
 
   /// Null: anything; so are the calls of a model whose answers have channels (gpt-oss), which can
-  /// be held to no form and refuses one. UserError, which names the form, if it is malformed, says what no grammar can hold an answer
-  /// to, or is beyond the limits. `rules` allow not just anything.
+  /// be held to no form and refuses one. UserError, which names the form, if it is malformed, says
+  /// what no grammar can hold an answer to, or is beyond the limits. `rules` allow not just
+  /// anything.
   std::shared_ptr<const Grammar> compile(const AnswerRules& rules);
 
  private:
