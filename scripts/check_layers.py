@@ -19,7 +19,7 @@ LIBTORCH = re.compile(r"(ATen|c10|torch)/")
 HEADERS = {".h", ".cuh"}
 SOURCES = {".cpp", ".cu"}
 LANGUAGES = HEADERS | SOURCES | {".py", ".sh", ".js", ".css", ".html"}
-LARGEST_SHARE = 0.12  # of the lines of all rooms, their tests, and what is beside them
+LARGEST_SHARE = 0.13  # of the lines of all rooms, their tests, and what is beside them
 
 
 def includes(path: pathlib.Path) -> list[tuple[int, str]]:

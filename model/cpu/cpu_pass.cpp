@@ -74,11 +74,11 @@ bool CpuPass::read(const TransformerParts& model, bool with_adapter) {
     } else if (!read_experts(*from.experts, with_adapter, to)) {
       return false;
     }
-    if (!are_norms_ready(from, embedding) || !is_ready(attention.sinks, embedding)) return false;
-    to.sinks.resize(attention.sinks.defined() ? static_cast<size_t>(attention.sinks.numel()) : 0);
-    if (!to.sinks.empty()) {
-      load(attention.sinks.const_data_ptr(), std::ssize(to.sinks), to.sinks.data());
-    }
+    if (!are_norms_ready(from, embedding)) return false;
+    const at::Tensor sinks = from.attention ? from.attention->sinks : at::Tensor();
+    if (!is_ready(sinks, embedding)) return false;
+    to.sinks.resize(sinks.defined() ? static_cast<size_t>(sinks.numel()) : 0);
+    if (!to.sinks.empty()) load(sinks.const_data_ptr(), std::ssize(to.sinks), to.sinks.data());
   }
   return is_ready(model.final_norm, embedding) && take(model.head, head_[0]);
 }
