@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 from reference_models import (TOLERANCE, change_config, check, load_reference, make_config,
-                              make_model, predgen_greedy, predgen_logits, random_rows,
+                              make_model, predgen, predgen_greedy, predgen_logits, random_rows,
                               reference_greedy, reference_logits, to_version_4)
 from safetensors.torch import load_file, save_file
 

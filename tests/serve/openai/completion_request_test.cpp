@@ -315,7 +315,7 @@ TEST(CompletionRequest, NamesTheFieldThatIsWrong) {
        "invalid_value"},
       {R"("guided_choice":[])", "guided_choice", "invalid_type"},
       {R"("structured_outputs":{"structural_tag":"x"})", "structured_outputs.structural_tag",
-       "unsupported_value"},
+       "unknown_parameter"},
       {R"("web_search_options":{})", "web_search_options", "unsupported_value"},
       {R"("skip_special_tokens":false)", "skip_special_tokens", "unsupported_value"},
       {R"("system":"Be brief.")", "system", "unsupported_value"},

@@ -216,7 +216,7 @@ TEST(RealtimeTools, WhatDoesNotFitIsRefused) {
   talk.answer_call("nobody", "x");
   EXPECT_EQ(talk.error_code(), "invalid_value");
   const auto refused = [&] { return talk.client.next("predgen.warning")["warning"]["refused"][0]; };
-  talk.update({{"tool_choice", "required"}});
+  talk.update({{"tool_choice", {{"type", "function"}, {"name", "nobody"}}}});
   EXPECT_EQ(refused()["param"], "session.tool_choice");
   house.host.offer.has_tools = false;
   talk.update({{"tools", lamp()}});
