@@ -33,6 +33,7 @@ Examples:
   predgen chat --model FILE.gguf --system-prompt "You are Bella, who helps in a bakery."
   predgen chat --tts hibari
   predgen chat --tts espeak --audio-out - | aplay -t raw -f S16_LE -r 22050
+  predgen chat --model qwen2.5-1.5b-instruct-q4_k_m --mcp examples/home.json
   my-recogniser | predgen chat --transcripts - --json
 )";
 
@@ -72,8 +73,12 @@ void chat(const ChatOptions& options, const std::stop_token& stop) {
   LoadedSession loaded(options.conversation, std::move(checkpoint), clock, stop);
   ChatView view(options.json ? ChatView::Format::kJson : ChatView::Format::kText,
                 options.transcripts.empty(), stdout_is_sound ? stderr : stdout);
+  if (ToolRounds* tools = loaded.tools()) {
+    tools->set_listener([&view](const ToolEvent& event) { view.show_call(event); });
+  }
   const auto source = make_source(options.transcripts, clock, stop);
-  Conversation conversation({.asks = false, .typed = source.get()}, view, clock, stop);
+  Conversation conversation({.asks = false, .tools = loaded.tools(), .typed = source.get()}, view,
+                            clock, stop);
   do {
     view.begin_turn();
   } while (conversation.take_turn(loaded.session()));

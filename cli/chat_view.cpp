@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <utility>
 #include <variant>
 
+#include "cli/call_json.h"
 #include "cli/terminal/last_line.h"
 #include "cli/turn_summary.h"
 #include "core/log.h"
@@ -50,6 +52,12 @@ void ChatView::on_event(const ConversationEvent& event) {
   }
 }
 
+void ChatView::show_call(const ToolEvent& event) {
+  add_call(calls_, event);
+  clear_draft();
+  if (format_ == Format::kText) std::fprintf(stderr, "[%s]\n", event_line(event).c_str());
+}
+
 void ChatView::print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), text_output_);
   std::fflush(text_output_);
@@ -67,6 +75,7 @@ void ChatView::end_turn(const TurnResult& result) {
   num_failed_ += result.error ? 1 : 0;
   if (format_ == Format::kJson) {
     turns_.push_back(to_json(result));
+    turns_.back()["calls"] = std::exchange(calls_, Json::array());
     return;
   }
   print(words_.finish() + (!result.error || !result.text.empty() ? "\n" : ""));

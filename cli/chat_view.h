@@ -7,6 +7,7 @@
 #include "cli/terminal/word_stream.h"
 #include "core/json.h"
 #include "runtime/converse/conversation_events.h"
+#include "runtime/converse/tool_event.h"
 
 namespace predgen::cli {
 
@@ -20,6 +21,8 @@ class ChatView : public ConversationListener {
   /// text goes; stdout, unless that carries sound.
   ChatView(Format format, bool typed, std::FILE* text_output);
 
+  /// What happens to a call of a tool.
+  void show_call(const ToolEvent& event);
   void begin_turn();
   void on_event(const ConversationEvent& event) override;
   void finish();
@@ -38,7 +41,7 @@ class ChatView : public ConversationListener {
   WordStream words_;
   bool draft_shown_ = false;
   int64_t num_turns_ = 0, num_failed_ = 0;
-  Json turns_ = Json::array();
+  Json turns_ = Json::array(), calls_ = Json::array();  // calls: of the turn
 };
 
 }  // namespace predgen::cli

@@ -7,6 +7,7 @@
 #include "audio/make_audio_sink.h"
 #include "cli/model_setup.h"
 #include "cli/setting_flags.h"
+#include "cli/tool_flags.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
@@ -67,6 +68,7 @@ LoadedSession::LoadedSession(const ConversationOptions& options,
   // What is mistaken is said before a model is loaded.
   choices.sampling = options.sampling.parse(checkpoint_->read_generation());
   const VoiceOptions voice_options = options.voice.parse();
+  servers_ = start_tool_servers(options.mcp, *tokenizer_, checkpoint_->name(), stop);
   const EngineConfig engine_config{.pass_tokens = options.session.pass_tokens};
   const std::shared_ptr<const Transformer> model =
       set_up_model(*checkpoint_, options.model, /*prepares_passes=*/true, on_loading);
@@ -95,6 +97,10 @@ LoadedSession::LoadedSession(const ConversationOptions& options,
                     .ahead = voice_ ? voice_->ahead_buffer() : AheadBuffer{}},
                    stop);
   session_.emplace(config, *engine_, *tokenizer_, std::move(speaker), clock);
+  if (servers_) {
+    rounds_.emplace(*servers_, options.tool_rounds, clock);
+    rounds_->offer_tools(*session_);
+  }
   session_->set_history({});
 }
 
@@ -145,6 +151,14 @@ void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out
       ->check(CLI::Range(4000, 192000));
   add_flags(command, only(choices, {"system_prompt"}));
   add_chat_template(command, chat_template);
+  add_mcp(command, mcp);
+  command
+      .add_option("--tool-rounds", tool_rounds.max_rounds,
+                  "With --mcp: how often an answer may call tools and go on")
+      ->check(CLI::Range(int64_t{1}, int64_t{32}))
+      ->capture_default_str();
+  command.add_option("--tool-filler", tool_rounds.filler,
+                     "With --mcp: said when a tool takes more than 0.7 s, such as \"One moment.\"");
 }
 
 }  // namespace predgen::cli

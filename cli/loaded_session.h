@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 
+#include "act/servers/tool_servers.h"
 #include "audio/audio_sink.h"
 #include "audio/played_sound.h"
 #include "cli/command.h"
@@ -17,6 +18,7 @@
 #include "model/load_options.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/session_options.h"
+#include "runtime/converse/tool_rounds.h"
 #include "runtime/engine/engine.h"
 #include "text/tokenizer.h"
 #include "voice/voice.h"
@@ -33,6 +35,8 @@ struct ConversationOptions {
   std::string audio_out = "play", chat_template;
   int audio_rate = 0;  // Hz; 0: the voice's
   bool overwrite = false;
+  std::string mcp;  // a file of tool servers; empty: none
+  ToolRoundOptions tool_rounds;
 
   /// `audio_out_name`: "--audio-out", say.
   void add_to(CLI::App& command, const std::string& audio_out_name);
@@ -61,6 +65,8 @@ class LoadedSession {
   const Checkpoint& checkpoint() const { return *checkpoint_; }
   Engine& engine() { return *engine_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
+  /// Null: the model has no tools.
+  ToolRounds* tools() { return rounds_ ? &*rounds_ : nullptr; }
   /// Null: there is no voice.
   AudioSink* sink() { return sink_.get(); }
   /// Returns when all sound was played; sound that fails is worth a message only.
@@ -74,7 +80,9 @@ class LoadedSession {
   std::unique_ptr<const Voice> voice_;
   std::unique_ptr<SpeechSynthesizer> synthesizer_;
   std::unique_ptr<AudioSink> sink_;
+  std::unique_ptr<act::ToolServers> servers_;
   std::optional<Session> session_;
+  std::optional<ToolRounds> rounds_;
 };
 
 }  // namespace predgen::cli

@@ -13,6 +13,7 @@
 #include "cli/interrupt.h"
 #include "cli/model_setup.h"
 #include "cli/setting_flags.h"
+#include "cli/tool_flags.h"
 #include "cli/voice_flags.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -31,6 +32,7 @@
 #include "serve/http/http_server.h"
 #include "serve/openai/completer.h"
 #include "serve/openai/openai_api.h"
+#include "serve/openai/server_tools.h"
 #include "serve/pool_size.h"
 #include "serve/wyoming/wyoming_server.h"
 #include "text/tokenizer.h"
@@ -50,6 +52,7 @@ Examples:
   predgen serve --system-prompt "You are a butler. Answer in one sentence." --language de --tts espeak --voice de
   predgen serve --wyoming-port 10700
   predgen serve --model smollm2 --tts none --recogniser none             # text alone
+  predgen serve --model qwen2.5-1.5b-instruct-q4_k_m --mcp examples/home.json
   predgen serve --config configs/runtime/serve.yaml max_sessions=4
   predgen serve --allowed-origin http://localhost:3000 --allowed-host pi.example.org
   curl http://127.0.0.1:8080/v1/models
@@ -195,6 +198,8 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
   const std::unique_ptr<Tokenizer> tokenizer =
       load_tokenizer(checkpoint->read_tokenizer(options.chat_template));
   if (config.model_name.empty()) config.model_name = model_name(checkpoint->name());
+  const std::unique_ptr<act::ToolServers> servers =
+      start_tool_servers(config.tools.file, *tokenizer, checkpoint->name(), stop);
   spdlog::info("loading {}; the address follows when it answers", config.model_name);
   const std::unique_ptr<const Voice> voice = make_voice(options.voice.parse());
   const Ears ears = load_ears(config.realtime.hearing);
@@ -214,6 +219,8 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
   SystemClock clock(stop);
   serve::ServeMetrics metrics;
   serve::Completer completer(engine, baton, *tokenizer, defaults, config, metrics, clock, prices);
+  std::optional<serve::ServerTools> tools;
+  if (servers) completer.set_tools(tools.emplace(*servers, metrics, config.tools.api_keys_sha256));
   const serve::RealtimeHost host{
       .engine = engine,
       .baton = baton,

@@ -38,6 +38,7 @@ Examples:
   predgen talk
   predgen talk --headphones --recogniser tiny
   predgen talk --input question.wav --output answer.wav
+  predgen talk --model qwen2.5-1.5b-instruct-q4_k_m --mcp examples/home.json --tool-filler "One moment."
   arecord -q -t raw -f S16_LE -r 16000 | predgen talk --input - --headphones
 )";
 
@@ -103,6 +104,9 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
     audio = std::make_unique<RecordingSource>(std::move(audio), recording);
   }
   TalkView view(options.json, options.conversation.is_stdout_sound() ? stderr : stdout);
+  if (ToolRounds* tools = loaded.tools()) {
+    tools->set_listener([&view](const ToolEvent& event) { view.show_call(event); });
+  }
   if (has_microphone) view.say("listening; ~ marks a draft of the answer; Ctrl-C leaves");
   Conversation conversation(
       {.make_recogniser = make_recogniser,
@@ -112,7 +116,8 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
        .rules = {.language = language_heard(options.hearing.recogniser, options.hearing.language)},
        .tells_pauses =
            options.conversation.session.preempts || session.config().turn.waits_for_pauses,
-       .answers = loaded.sink()},
+       .answers = loaded.sink(),
+       .tools = loaded.tools()},
       view, clock, stop);
   const SoundReader reader(*audio, conversation, clock, stop);
   try {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "cli/call_json.h"
 #include "cli/terminal/heard_and_draft.h"
 #include "cli/terminal/last_line.h"
 #include "cli/turn_summary.h"
@@ -113,6 +114,12 @@ void TalkView::show(const RoundsDropped& dropped) {
   spdlog::warn("{}", dropped_rounds_message(dropped.num_rounds));
 }
 
+void TalkView::show_call(const ToolEvent& event) {
+  add_call(calls_, event);
+  show_line("");
+  say("[" + event_line(event) + "]");
+}
+
 void TalkView::print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), text_output_);
   std::fflush(text_output_);
@@ -131,6 +138,7 @@ void TalkView::show(const Answered& answered) {
   const std::optional<VoiceToVoice> wait = VoiceToVoice::of(result.metrics, times);
   if (is_json_) {
     turns_.push_back(to_json(result, std::exchange(transcripts_, {}), times, wait));
+    turns_.back()["calls"] = std::exchange(calls_, Json::array());
     return;
   }
   print(words_.finish() + "\n");
@@ -161,6 +169,7 @@ void TalkView::show(const BrokenOff& broken) {
   if (is_json_) {
     transcripts_.clear();
     turns_.push_back(turn_json(heard_, kept));
+    turns_.back()["calls"] = std::exchange(calls_, Json::array());
     turns_.back()["interrupted"] = true;
     return;
   }

@@ -9,6 +9,7 @@
 #include "cli/terminal/word_stream.h"
 #include "core/json.h"
 #include "runtime/converse/conversation_events.h"
+#include "runtime/converse/tool_event.h"
 
 namespace predgen::cli {
 
@@ -33,6 +34,8 @@ class TalkView : public ConversationListener {
   TalkView(bool is_json, std::FILE* text_output);
 
   void on_event(const ConversationEvent& event) override;
+  /// What happens to a call of a tool.
+  void show_call(const ToolEvent& event);
   /// Prints a line for a person.
   void say(const std::string& line);
   void finish();
@@ -64,8 +67,8 @@ class TalkView : public ConversationListener {
   bool has_line_ = false, has_ended_ = false;  // the turn, except for its sound
   std::string heard_, draft_;
   int64_t num_turns_ = 0, num_failed_ = 0;
-  std::vector<Transcript> transcripts_;  // of the turn, in JSON
-  Json turns_ = Json::array();
+  std::vector<Transcript> transcripts_;                 // of the turn, in JSON
+  Json turns_ = Json::array(), calls_ = Json::array();  // calls: of the turn
 };
 
 }  // namespace predgen::cli

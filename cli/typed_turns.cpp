@@ -35,9 +35,13 @@ class TypedTurns : private ConversationListener {
         screen_(screen),
         clock_(clock),
         end_(stop),
-        conversation_({.asks = false}, *this, clock, stop) {}
+        conversation_({.asks = false, .tools = loaded.tools()}, *this, clock, stop) {}
 
   void run() {
+    if (ToolRounds* tools = loaded_.tools()) {
+      tools->set_listener(
+          [this](const ToolEvent& event) { screen_.print_line("[" + event_line(event) + "]"); });
+    }
     while (run_turn()) continue;
     throw_if_stopped(end_);
   }
@@ -98,7 +102,8 @@ class TypedTurns : private ConversationListener {
   void break_off(const std::string& kept) {
     has_left_ = screen_.is_leaving();
     if (has_left_) return;
-    const bool is_kept = is_said_ && !kept.empty();
+    const bool has_acted = loaded_.tools() && loaded_.tools()->has_acted();
+    const bool is_kept = (is_said_ && !kept.empty()) || has_acted;
     // What else the turn had cached goes.
     session_.set_history(!is_kept && replaced_ ? *replaced_ : session_.history());
     last_.reset();
@@ -234,8 +239,9 @@ class TypedTurns : private ConversationListener {
 
   /// The last turn again as a plain cascade, which begins when the line is sent, without sound.
   void compare() {
-    if (!last_) {
-      screen_.print_line("there is no turn to compare with yet");
+    if (!last_ || !last_->calls.empty()) {
+      screen_.print_line(last_ ? "a turn that has called tools cannot be compared"
+                               : "there is no turn to compare with yet");
       return;
     }
     SessionConfig config = config_;

@@ -11,10 +11,10 @@ import re
 import sys
 
 # Each may include itself and those before it.
-LAYERS = ["core", "text", "kernels", "tensors", "audio", "hear", "model", "voice", "runtime", "data", "evaluate", "train",
-          "serve", "cli"]
+LAYERS = ["core", "text", "act", "kernels", "tensors", "audio", "hear", "model", "voice", "runtime", "data", "evaluate",
+          "train", "serve", "cli"]
 NEVER = {"tests", "bench"}
-NO_TORCH = {"core", "text", "audio", "hear"}
+NO_TORCH = {"core", "text", "act", "audio", "hear"}
 LIBTORCH = re.compile(r"(ATen|c10|torch)/")
 HEADERS = {".h", ".cuh"}
 SOURCES = {".cpp", ".cu"}

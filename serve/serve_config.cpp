@@ -51,6 +51,23 @@ Settings settings_of(WyomingConfig& wyoming) {
       {"insecure_without_key", wyoming.insecure_without_key, "any other machine may ask"}};
 }
 
+Settings tools_settings(ServeConfig& config) {
+  return {Setting("file", config.tools.file,
+                  "of tool servers (\"mcpServers\"), such as examples/home.json; empty: none")
+              .as("--mcp"),
+          Setting("api_keys_sha256", config.tools.api_keys_sha256,
+                  "those of the keys above whose requests may use the tools; none: all")
+              .must(
+                  [&config] {
+                    return std::ranges::all_of(
+                        config.tools.api_keys_sha256, [&](const std::string& key) {
+                          return std::ranges::find(config.api_keys_sha256, key) !=
+                                 config.api_keys_sha256.end();
+                        });
+                  },
+                  "must be some of the sums in api_keys_sha256 above")};
+}
+
 Settings realtime_settings(ServeConfig& config, const Settings& session) {
   RealtimeConfig& realtime = config.realtime;
   const Settings hearing = settings_of(realtime.hearing);
@@ -130,6 +147,7 @@ Settings settings_of(ServeConfig& config) {
        only(session, {"decoder"}),
        {{"realtime", realtime_settings(config, session)},
         {"wyoming", settings_of(config.wyoming)},
+        {"tools", tools_settings(config)},
         {"limits", settings_of(config.limits)}}});
 }
 

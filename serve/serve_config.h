@@ -45,6 +45,12 @@ struct WyomingConfig {
   bool insecure_without_key = false;
 };
 
+/// Tools that the server runs itself.
+struct ToolsConfig {
+  std::string file{};                          // of tool servers; empty: none
+  std::vector<std::string> api_keys_sha256{};  // keys whose requests may use them; empty: all
+};
+
 /// What settings_of() says, and in configs/runtime/serve.yaml. Of its SessionOptions, `max_context`
 /// and the like count for all answers.
 struct ServeConfig : SessionOptions {
@@ -58,6 +64,7 @@ struct ServeConfig : SessionOptions {
   int64_t pool_positions = 0;  // 0: by free memory
   RealtimeConfig realtime{};
   WyomingConfig wyoming{};
+  ToolsConfig tools{};
   HttpLimits limits{};
 };
 

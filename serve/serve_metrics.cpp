@@ -58,6 +58,12 @@ void ServeMetrics::count_turn(const TurnMetrics& turn) {
   if (turn.audio_latency) audio_latency_.observe(Seconds(*turn.audio_latency));
 }
 
+void ServeMetrics::count_tool_call(const std::string& outcome, Seconds elapsed) {
+  const Lock lock(mutex_);
+  ++tool_calls_[outcome];
+  tool_seconds_.observe(elapsed);
+}
+
 void ServeMetrics::note_pool(const KvPool& pool) {
   kv_positions_ = pool.num_allocated();
   kv_parked_ = pool.num_parked();
@@ -118,6 +124,10 @@ std::string ServeMetrics::text(const State& state) const {
   text += fmt::format("predgen_spec_tokens_total{{outcome=\"accepted\"}} {}\n", accepted_tokens_);
   text += fmt::format("predgen_spec_tokens_total{{outcome=\"rejected\"}} {}\n",
                       drafted_tokens_ - accepted_tokens_);
+  add_head(text, "predgen_tool_calls_total", "counter", "Calls of the server's own tools.");
+  for (const auto& [outcome, count] : tool_calls_) {
+    text += fmt::format("predgen_tool_calls_total{{outcome=\"{}\"}} {}\n", outcome, count);
+  }
   const auto add_histogram = [&](const char* name, const char* help, const Histogram& histogram) {
     add_head(text, name, "histogram", help);
     for (size_t i = 0; i < kBounds.size(); ++i) {
@@ -133,6 +143,8 @@ std::string ServeMetrics::text(const State& state) const {
                 first_sentence_);
   add_histogram("predgen_audio_latency_seconds",
                 "From a user's last word to the answer's first sound.", audio_latency_);
+  add_histogram("predgen_tool_seconds", "What calls of the server's own tools took.",
+                tool_seconds_);
   return text;
 }
 

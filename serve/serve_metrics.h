@@ -43,6 +43,8 @@ class ServeMetrics {
   void count_generated(int64_t num_tokens);
   /// Of a conversation that hears its user during speech.
   void count_turn(const TurnMetrics& turn);
+  /// Of the server's own tools; `outcome`: act::to_string() of its status.
+  void count_tool_call(const std::string& outcome, Seconds elapsed);
   /// Call with the engine's baton.
   void note_pool(const KvPool& pool);
   /// Measured from when a request was complete.
@@ -79,9 +81,11 @@ class ServeMetrics {
   int64_t turn_passes_ GUARDED_BY(mutex_) = 0;
   int64_t drafted_tokens_ GUARDED_BY(mutex_) = 0;
   int64_t accepted_tokens_ GUARDED_BY(mutex_) = 0;
+  std::map<std::string, int64_t> tool_calls_ GUARDED_BY(mutex_);  // by outcome
   Histogram first_token_ GUARDED_BY(mutex_);
   Histogram first_sentence_ GUARDED_BY(mutex_);
   Histogram audio_latency_ GUARDED_BY(mutex_);
+  Histogram tool_seconds_ GUARDED_BY(mutex_);
   std::atomic<int64_t> kv_positions_ = 0, kv_parked_ = 0;
 };
 

@@ -45,7 +45,9 @@ bool Conversation::take_turn_begun(Session& session, TranscriptSource& source) {
     leaves = turn_.get_token();
   }
   try {
-    const std::optional<TurnResult> result = session.run_turn(source, observer(), leaves);
+    const std::optional<TurnResult> result =
+        options_.tools ? options_.tools->run_turn(session, source, observer(), leaves)
+                       : session.run_turn(source, observer(), leaves);
     if (!result) return false;
     listener_.on_event(Answered{*result, times()});
     if (options_.answers != nullptr && result->metrics.audio_latency &&
@@ -56,7 +58,8 @@ bool Conversation::take_turn_begun(Session& session, TranscriptSource& source) {
     if (stop_.stop_requested()) throw;
     const std::string heard = session.interrupt();
     listener_.on_event(BrokenOff{heard});
-    if (heard.empty() && options_.asks) ask_again();
+    const bool has_acted = options_.tools && options_.tools->has_acted();  // the history tells
+    if (heard.empty() && options_.asks && !has_acted) ask_again();
   }
   return true;
 }

@@ -22,6 +22,7 @@
 #include "runtime/converse/conversation_events.h"
 #include "runtime/converse/first_words.h"
 #include "runtime/converse/session.h"
+#include "runtime/converse/tool_rounds.h"
 #include "runtime/engine/baton.h"
 
 namespace predgen {
@@ -50,6 +51,7 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
     /// Whether the user's turn is asked when it is over. Otherwise the listener does that, and says
     /// what goes on: hear(), ask(), set_answering(). False with typed words.
     bool asks = true;
+    ToolRounds* tools = nullptr;  // runs what the model calls; null: calls are the caller's
     /// Where words come from if they are typed or recorded: whole turns, which nobody interrupts by
     /// speaking. One that has waited there counts from when it was begun. Null: words are heard.
     TranscriptSource* typed = nullptr;

@@ -115,6 +115,22 @@ void Session::set_tools(const ToolSet& tools) {
   config_.tools = tools;
 }
 
+void Session::say_aside(const std::string& text, const std::stop_token& stop) {
+  speak([&] {
+    voice().say(text);
+    const Baton::Rest rest(config_.rests);
+    if (const SpeechReport report = voice().finish_turn(stop); report.error) {
+      throw Error("{}", *report.error);
+    }
+  });
+}
+
+void Session::say_answer(const std::string& text, const std::stop_token& stop) {
+  history_.add({.role = "assistant", .content = text});
+  last_answer_ = {.text = text, .has_sound = voice().spoken().has_value(), .is_said = true};
+  say_aside(text, stop);
+}
+
 void Session::set_history(const std::vector<Message>& history, const std::stop_token& stop) {
   history_.replace(history);
   last_answer_.reset();

@@ -59,6 +59,12 @@ class Session {
   /// Its text; empty: none. The next prompt drops the old one from the cache.
   void set_system_prompt(const std::string& text);
 
+  /// Says something between turns, of which the history does not know. Interrupted if stopped;
+  /// another error if the voice is lost.
+  void say_aside(const std::string& text, const std::stop_token& stop = {});
+  /// Likewise, as the assistant's next message, which interrupt() cuts.
+  void say_answer(const std::string& text, const std::stop_token& stop = {});
+
   /// From the next turn on. The last answer's words all count as heard from here on.
   void set_speaker(std::unique_ptr<Speaker> speaker);
   /// Whether the speaker says nothing, from the next turn on.

@@ -14,6 +14,7 @@
 #include "serve/api_error.h"
 #include "serve/new_id.h"
 #include "serve/openai/answer_loop.h"
+#include "serve/openai/server_tools.h"
 #include "serve/openai/stop_strings.h"
 #include "text/stop_tokens.h"
 
@@ -169,6 +170,12 @@ Completer::Job Completer::prepare(const CompletionRequest& request, const std::s
   job.client_ = client;
   job.session_ = enter(client);
   job.begin_ = clock_.now();
+  if (tools_ != nullptr) job.offered_ = tools_->offer(request, client);
+  fill(job, job.offered_ ? *job.offered_ : request);
+  return job;
+}
+
+void Completer::fill(Job& job, const CompletionRequest& request) {
   check_tools(request);
   job.prompt_ = prompt_ids(request);
   job.predictions_ = prediction_ids(request);
@@ -188,11 +195,25 @@ Completer::Job Completer::prepare(const CompletionRequest& request, const std::s
       .stop_tokens = request.is_chat() ? tokenizer_.stop_tokens() : defaults_.stop_tokens,
       .answer_begin = length};
   job.sampling_ = sampling(request);
-  return job;
 }
 
 CompletionResult Completer::complete(const Job& job, int64_t choice, const Sink& sink,
                                      const std::stop_token& stop) {
+  if (!job.offered_) return complete_once(job, choice, sink, stop);
+  return tools_->complete(*job.offered_, sink, stop,
+                          [&](const CompletionRequest& request, bool is_first, const Sink& to) {
+                            if (is_first) return complete_once(job, choice, to, stop);
+                            Job next;
+                            next.client_ = job.client_;
+                            next.session_ = job.session_;
+                            next.begin_ = job.begin_;
+                            fill(next, request);
+                            return complete_once(next, choice, to, stop);
+                          });
+}
+
+CompletionResult Completer::complete_once(const Job& job, int64_t choice, const Sink& sink,
+                                          const std::stop_token& stop) {
   const c10::InferenceMode inference;
   const Baton::Hold hold(baton_, job.client_);
   const auto length = std::ssize(job.prompt_);

@@ -23,6 +23,8 @@
 
 namespace predgen::serve {
 
+class ServerTools;
+
 struct CompletionUsage {
   int64_t prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0;
   /// Guessed tokens that passes checked beside the answer's next token: those kept, and the others.
@@ -66,7 +68,11 @@ class Completer {
     std::shared_ptr<const Grammar> grammar_;  // of the answer; null: any text
     bool has_many_calls_ = true;
     std::optional<int64_t> logprobs_;
+    std::optional<CompletionRequest> offered_;  // the request with the server's tools
   };
+  /// Before the first request: answers call these tools (borrowed).
+  void set_tools(const ServerTools& tools) { tools_ = &tools; }
+
   /// ApiError for a prompt that is too long or no conversation, for sampling that is out of range,
   /// for tools that the model's template does not have, for a form of answers or of calls that
   /// cannot be compiled, which happens here, and when the session limit is reached, of
@@ -96,6 +102,11 @@ class Completer {
   int64_t context_length() const { return context_length_; }
 
  private:
+  /// All of a job that depends on the request.
+  void fill(Job& job, const CompletionRequest& request);
+  /// complete() without the server's tools.
+  CompletionResult complete_once(const Job& job, int64_t choice, const Sink& sink,
+                                 const std::stop_token& stop);
   std::shared_ptr<const void> enter(const std::string& client);
   void check_tools(const CompletionRequest& request) const;
   /// What the answer must be, by its form and its tools; null: any text.
@@ -119,6 +130,7 @@ class Completer {
   GrammarCompiler grammars_;
   Places sessions_;
   KeptSequences kept_;  // with the baton
+  const ServerTools* tools_ = nullptr;
 };
 
 }  // namespace predgen::serve

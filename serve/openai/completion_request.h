@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "act/tool.h"
 #include "runtime/generate/generation_defaults.h"
 #include "serve/tool_request.h"
 #include "text/grammar/answer_form.h"
@@ -19,18 +20,19 @@ struct CompletionRequest {
   std::string model;
   /// A chat so far; or text or ids to continue.
   std::variant<std::vector<Message>, std::string, TokenIds> prompt;
-  std::optional<int64_t> max_tokens;  // the largest integer: as many as there is room for
-  int64_t num_choices = 1;            // answers
-  std::vector<std::string> stop;      // none is empty
-  AskedSampling sampling;             // the seed is drawn if the request has none
-  ToolSet tools{};                    // that the answer may call
-  ToolChoice tool_choice{};           // kNone: then there are no tools
-  bool has_many_calls = true;         // otherwise it ends with the first one
-  std::optional<AnswerForm> form{};   // of its text; nullopt: any
-  std::string prediction{};           // what the answer may say, as a whole or in parts
-  std::optional<int64_t> logprobs{};  // of each token and of this many likeliest; nullopt: none
-  std::optional<bool> thinks{};       // before it answers; nullopt: as the server is configured
-  std::string template_variables{};   // further ones, a JSON object; empty: none
+  std::optional<int64_t> max_tokens;   // the largest integer: as many as there is room for
+  int64_t num_choices = 1;             // answers
+  std::vector<std::string> stop;       // none is empty
+  AskedSampling sampling;              // the seed is drawn if the request has none
+  ToolSet tools{};                     // that the answer may call
+  std::vector<act::Tool> own_tools{};  // those of them that the server runs (ServerTools)
+  ToolChoice tool_choice{};            // kNone: then there are no tools
+  bool has_many_calls = true;          // otherwise it ends with the first one
+  std::optional<AnswerForm> form{};    // of its text; nullopt: any
+  std::string prediction{};            // what the answer may say, as a whole or in parts
+  std::optional<int64_t> logprobs{};   // of each token and of this many likeliest; nullopt: none
+  std::optional<bool> thinks{};        // before it answers; nullopt: as the server is configured
+  std::string template_variables{};    // further ones, a JSON object; empty: none
   bool shows_thoughts = true;
   bool stream = false;
   bool include_usage = false;          // in a stream

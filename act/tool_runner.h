@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "act/tool.h"
+
+namespace predgen::act {
+
+/// What became of a call.
+struct ToolResult {
+  enum class Status { kDone, kFailed, kTimedOut, kCancelled, kUnavailable };
+
+  Status status = Status::kDone;
+  /// For the model: what the tool said, or in plain words why there is nothing. Bounded.
+  std::string text;
+};
+std::string to_string(ToolResult::Status status);  // "done", "failed", "timed out", ..
+
+/// How far a call is, as its server tells; `total` 0: unknown.
+struct ToolProgress {
+  double done = 0, total = 0;
+};
+
+/// Runs tools. Thread-safe.
+class ToolRunner {
+ public:
+  virtual ~ToolRunner() = default;
+
+  /// Those that can be called now. Never waits.
+  virtual std::vector<Tool> tools() const = 0;
+  /// Runs a call of tools() and waits for its result, at most Tool::timeout_s. Throws nothing but
+  /// our own mistakes: whatever a server does is a result. After a stop the call is cancelled where
+  /// its server can do that, and the result is kCancelled at once. `arguments`: a JSON object.
+  /// `on_progress`: any thread, a few times a second at most.
+  virtual ToolResult run(const Tool& tool, const std::string& arguments,
+                         const std::stop_token& stop,
+                         const std::function<void(ToolProgress)>& on_progress) = 0;
+};
+
+}  // namespace predgen::act

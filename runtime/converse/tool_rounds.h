@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "act/tool_runner.h"
+#include "core/clock.h"
+#include "hear/transcripts/transcript_source.h"
+#include "runtime/converse/session.h"
+#include "runtime/converse/tool_event.h"
+#include "runtime/converse/turn.h"
+#include "text/tools/tool_call.h"
+
+namespace predgen {
+
+struct ToolRoundOptions {
+  int64_t max_rounds = 4;  // of calls in a turn, each followed by more of the answer
+  std::string filler{};    // said while the user waits for a tool; empty: nothing
+  Seconds filler_after{0.7};
+};
+
+/// Turns of a session in which the model's calls are run: once the user's words are final and the
+/// answer has the whole call, never before. What a tool says joins the history as its message, and
+/// the answer goes on. A tool that asks is called after the user's next words, if they are a yes.
+/// Used by the session's thread; borrows the rest.
+class ToolRounds {
+ public:
+  ToolRounds(act::ToolRunner& runner, const ToolRoundOptions& options, const Clock& clock)
+      : runner_(runner), options_(options), clock_(clock) {}
+
+  /// From the next turn on, in the session's thread.
+  void set_listener(std::function<void(const ToolEvent&)> on_event) {
+    on_event_ = std::move(on_event);
+  }
+  /// Shows the session the tools of now. UserError if its model's template has none.
+  void offer_tools(Session& session) const;
+  /// As Session::run_turn(): the result is that of all rounds together, `calls` are those that were
+  /// made, and times count from the user's last word. Interrupted cancels what runs: the history
+  /// then says so.
+  std::optional<TurnResult> run_turn(Session& session, TranscriptSource& source,
+                                     const TurnObserver& observer = {},
+                                     const std::stop_token& stop = {});
+  /// Whether the last turn, or the one in progress, has called a tool: asking its words again would
+  /// do so twice.
+  bool has_acted() const { return has_acted_; }
+
+ private:
+  /// Calls of one message, and what came of them.
+  struct Round {
+    std::vector<ToolCall> calls;
+    std::vector<Message> results{};
+    std::optional<ToolCall> asked{};
+    bool is_stopped = false;
+  };
+  std::optional<TurnResult> begin(Session& session, TranscriptSource& source,
+                                  const TurnObserver& observer, const std::stop_token& stop);
+  void run(Session& session, Round& round, const std::stop_token& stop);
+  std::string result_of(Session& session, const ToolCall& call, Round& round,
+                        const std::stop_token& stop);
+  act::ToolResult wait_for(Session& session, const act::Tool& tool, const ToolCall& call,
+                           const std::stop_token& stop);
+  /// Asks the user whether to make a call.
+  std::string ask(const ToolCall& call);
+  /// The assistant says `text` of its own, which ends the turn.
+  static void say(Session& session, const std::string& text, const TurnObserver& observer,
+                  TurnResult& whole, const std::stop_token& stop);
+  void tell(const ToolEvent& event) const {
+    if (on_event_) on_event_(event);
+  }
+
+  act::ToolRunner& runner_;
+  const ToolRoundOptions options_;
+  const Clock& clock_;
+  std::function<void(const ToolEvent&)> on_event_;
+  std::optional<ToolCall> waiting_;   // for the user's yes
+  std::optional<ToolCall> approved_;  // by it
+  Seconds words_final_{0};            // in this turn
+  int64_t num_calls_ = 0;             // for ids
+  bool has_acted_ = false, has_filler_ = false;
+};
+
+}  // namespace predgen

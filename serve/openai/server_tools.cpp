@@ -1,0 +1,126 @@
+#include "serve/openai/server_tools.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <thread>
+#include <utility>
+
+#include "core/json.h"
+#include "core/mutex.h"
+#include "core/stop.h"
+#include "text/tools/tool_call.h"
+
+namespace predgen::serve {
+namespace {
+
+constexpr int kMaxRounds = 4;
+constexpr std::chrono::milliseconds kLook{100};  // between two looks whether the client is there
+
+/// Stops a call when its client has left.
+class LeavingClient {
+ public:
+  LeavingClient(const std::function<bool()>& is_wanted, const std::stop_token& stop)
+      : on_stop_(stop, [this] { source_.request_stop(); }),
+        watcher_([this, &is_wanted](const std::stop_token& over) {
+          Mutex mutex;
+          std::condition_variable_any never;
+          Lock lock(mutex);
+          while (!over.stop_requested()) {
+            if (!is_wanted()) source_.request_stop();
+            never.wait_for(lock, over, kLook, [] { return false; });
+          }
+        }) {}
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  std::stop_source source_;
+  std::stop_callback<std::function<void()>> on_stop_;
+  std::jthread watcher_;  // last: it uses the others
+};
+
+}  // namespace
+
+std::vector<act::Tool> ServerTools::tools() const {
+  std::vector<act::Tool> tools = runner_.tools();
+  std::erase_if(tools, [](const act::Tool& tool) { return tool.asks; });
+  return tools;
+}
+
+std::optional<CompletionRequest> ServerTools::offer(const CompletionRequest& request,
+                                                    const std::string& client) const {
+  const bool is_allowed = allowed_.empty() || std::ranges::find(allowed_, client) != allowed_.end();
+  if (!is_allowed || !request.is_chat() || request.tool_choice.kind != ToolChoice::Kind::kAuto)
+    return std::nullopt;
+  std::vector<act::Tool> own = tools();
+  std::erase_if(own, [&](const act::Tool& tool) {
+    return std::ranges::find(request.tools.names, tool.name) != request.tools.names.end();
+  });
+  if (own.empty()) return std::nullopt;
+  CompletionRequest offered = request;
+  ToolSet more = act::tool_set(own);
+  Json list = offered.tools.empty() ? Json::array() : Json::parse(offered.tools.json);
+  for (const Json& tool : Json::parse(more.json)) list.push_back(tool);
+  offered.tools.json = to_text(list);
+  std::ranges::move(more.names, std::back_inserter(offered.tools.names));
+  offered.own_tools = std::move(own);
+  return offered;
+}
+
+std::string ServerTools::run(const ToolCall& call, const Completer::Sink& sink,
+                             const std::stop_token& stop) const {
+  const std::vector<act::Tool> all = tools();
+  const auto tool = std::ranges::find(all, call.name, &act::Tool::name);
+  if (tool == all.end()) return "Error: there is no such tool any more.";
+  const LeavingClient leaving(sink.is_wanted, stop);
+  const auto begin = std::chrono::steady_clock::now();
+  const act::ToolResult result = runner_.run(*tool, call.arguments, leaving.token(), {});
+  metrics_.count_tool_call(act::to_string(result.status), std::chrono::steady_clock::now() - begin);
+  return result.text;
+}
+
+CompletionResult ServerTools::complete(const CompletionRequest& offered,
+                                       const Completer::Sink& sink, const std::stop_token& stop,
+                                       const Answer& answer) const {
+  const auto is_own = [&](const ToolCall& call) {
+    return std::ranges::find(offered.own_tools, call.name, &act::Tool::name) !=
+           offered.own_tools.end();
+  };
+  CompletionRequest request = offered;
+  std::string text;
+  bool begins = false, has_said = false;  // a later round; anything
+  Completer::Sink inner = sink;
+  inner.on_text = [&](const std::string& more) {
+    text += more;
+    const bool is_apart = std::exchange(begins, false) && has_said;
+    sink.on_text((is_apart ? " " : "") + more);
+    has_said = true;
+  };
+  inner.on_call = [&](const ToolCall& call) {
+    if (!is_own(call)) sink.on_call(call);
+  };
+  std::optional<CompletionUsage> usage;
+  for (int round = 0;; ++round) {
+    begins = round > 0;
+    CompletionResult result = answer(request, round == 0, inner);
+    usage ? usage->add(result.usage) : void(usage = result.usage);
+    const std::vector<ToolCall> calls = result.calls;
+    std::erase_if(result.calls, is_own);
+    const bool ends = calls.empty() || !result.calls.empty() || result.is_cut ||
+                      round == kMaxRounds || !sink.is_wanted();
+    if (ends) {
+      result.usage = *usage;
+      return result;
+    }
+    auto& messages = std::get<0>(request.prompt);
+    messages.push_back(
+        {.role = "assistant", .content = std::exchange(text, ""), .tool_calls = calls});
+    for (const ToolCall& call : calls) {
+      const std::string said = run(call, sink, stop);
+      throw_if_stopped(stop);
+      messages.push_back({.role = "tool", .content = said, .tool_call_id = call.id});
+    }
+  }
+}
+
+}  // namespace predgen::serve

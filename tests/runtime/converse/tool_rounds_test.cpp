@@ -1,0 +1,199 @@
+#include "runtime/converse/tool_rounds.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/fake_tools.h"
+#include "tests/fakes/stage.h"
+#include "tests/fakes/waiting.h"
+
+namespace predgen {
+namespace {
+
+using act::ToolResult;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// "Yes." and a call of the lamp with the user's words; then what the tool said.
+std::string call_lamp_once(const std::string& user) {
+  if (const size_t end = user.find('>'); end != std::string::npos) {
+    return "It says " + user.substr(end + 1) + ".";
+  }
+  return R"(Yes. <tool_call>{"name": "lamp", "arguments": {"room": ")" + user + "\"}}</tool_call>";
+}
+
+/// A conversation with the lamp.
+struct LampTalk {
+  explicit LampTalk(const ToolRoundOptions& options = {},
+                    std::function<std::string(const std::string&)> answer = call_lamp_once)
+      : stage({.answer = std::move(answer), .max_draft_tokens = 200}),
+        rounds(runner, options, stage.clock) {
+    stage.session.set_max_new_tokens(200);
+    rounds.set_listener([this](const ToolEvent& event) { lines.push_back(event_line(event)); });
+    observer.on_text = [this](const std::string& text) { shown += text; };
+  }
+  TurnResult run(std::vector<Transcript> transcripts, const std::stop_token& stop = {}) {
+    ScheduledSource source(std::move(transcripts));
+    return rounds.run_turn(stage.session, source, observer, stop).value();
+  }
+  std::string last_message() const { return stage.session.history().back().content; }
+
+  FakeTools runner;
+  Stage stage;
+  ToolRounds rounds;
+  TurnObserver observer;
+  std::string shown;
+  std::vector<std::string> lines;
+};
+
+TEST(ToolRounds, RunACallAndGoOnWithWhatItSays) {
+  LampTalk talk;
+  const TurnResult result = talk.run({final_one("red", 1)});
+  EXPECT_THAT(talk.runner.calls, ElementsAre(R"(lamp {"room":"red"})"));
+  EXPECT_EQ(result.text, "Yes. It says on.");
+  EXPECT_EQ(talk.shown, result.text);
+  EXPECT_EQ(result.calls.size(), 1u);
+  EXPECT_TRUE(talk.rounds.has_acted());
+  const std::vector<Message> history = talk.stage.session.history();
+  ASSERT_EQ(history.size(), 4u);
+  EXPECT_EQ(history[2].role, "tool");
+  EXPECT_EQ(history[2].content, "on");
+  EXPECT_EQ(history[2].tool_call_id, history[1].tool_calls[0].id);
+  EXPECT_EQ(history[2].tool_call_id.size(), 9u);  // as Mistral's templates want it
+  EXPECT_THAT(talk.lines, ElementsAre("lamp: running", "lamp: done after 0.00 s"));
+  // Time counts from the user's last word, and the first sentence came before the call.
+  EXPECT_GT(result.metrics.total_nfe, 2);
+  EXPECT_TRUE(result.metrics.ttfs.has_value());
+}
+
+TEST(ToolRounds, NothingRunsBeforeTheWordsAreFinal) {
+  LampTalk talk;
+  size_t num_before = 0, num_drafts = 0;
+  talk.observer.on_draft = [&](const std::string&, size_t) {
+    ++num_drafts;
+    num_before += talk.runner.calls.size();
+  };
+  const TurnResult result = talk.run(
+      {partial("red", 0.1), partial("red", 9), partial("red room", 18), final_one("red room", 27)});
+  EXPECT_GT(num_drafts, 10u);  // which had the whole call
+  EXPECT_EQ(num_before, 0u);
+  EXPECT_THAT(talk.runner.calls, ElementsAre(R"(lamp {"room":"red room"})"));
+  EXPECT_EQ(result.text, "Yes. It says on.");
+}
+
+TEST(ToolRounds, AFailureIsToldToTheModel) {
+  LampTalk talk;
+  talk.runner.answer = [](const auto&, const auto&, const auto&) {
+    return ToolResult{ToolResult::Status::kUnavailable, "Error: it is gone"};
+  };
+  EXPECT_EQ(talk.run({final_one("red", 1)}).text, "Yes. It says Error: it is gone.");
+  EXPECT_EQ(talk.lines.back(), "lamp: unavailable after 0.00 s");
+}
+
+TEST(ToolRounds, TheSameCallIsMadeOnceInAMessage) {
+  LampTalk talk({}, [](const std::string& user) -> std::string {
+    if (user.find('>') != std::string::npos) return "No.";
+    return R"(<tool_call>{"name": "lamp", "arguments": {"a": 1, "b": 2}}</tool_call>)"
+           R"(<tool_call>{"name": "lamp", "arguments": {"b": 2, "a": 1}}</tool_call>)";
+  });
+  talk.run({final_one("red", 1)});
+  EXPECT_EQ(talk.runner.calls.size(), 1u);
+  const std::vector<Message> history = talk.stage.session.history();
+  ASSERT_EQ(history.size(), 5u);
+  EXPECT_EQ(history[3].content, "on");
+  EXPECT_NE(history[2].tool_call_id, history[3].tool_call_id);
+}
+
+TEST(ToolRounds, EndAfterSoMany) {
+  LampTalk talk({.max_rounds = 2}, [](const std::string&) {
+    return R"(<tool_call>{"name": "lamp", "arguments": {}}</tool_call>)";
+  });
+  const TurnResult result = talk.run({final_one("red", 1)});
+  EXPECT_EQ(talk.runner.calls.size(), 2u);
+  EXPECT_THAT(result.text, HasSubstr("too many steps"));
+  EXPECT_EQ(talk.last_message(), result.text);
+  EXPECT_EQ(talk.stage.speaker.all_said.back().front().second, result.text);
+}
+
+TEST(ToolRounds, AskTheUserFirst) {
+  for (const char* reply : {"Yes, please.", "No."}) {
+    const bool is_yes = std::string(reply) != "No.";
+    LampTalk talk({}, [](const std::string& user) -> std::string {
+      return user == "No." ? "No." : call_lamp_once(user);
+    });
+    talk.runner.offered[0].asks = true;
+    const TurnResult asked = talk.run({final_one("red", 1)});
+    EXPECT_THAT(talk.runner.calls, IsEmpty());
+    EXPECT_EQ(asked.text, "Yes. Shall I call lamp, with room red?");
+    EXPECT_EQ(talk.lines.back(), "lamp: waits for your yes");
+    EXPECT_FALSE(talk.rounds.has_acted());
+    const TurnResult then = talk.run({partial("Yes", 2), final_one(reply, 20)});
+    EXPECT_EQ(talk.runner.calls.size(), is_yes ? 1u : 0u);
+    EXPECT_EQ(then.text, is_yes ? "It says on." : "No.");
+    EXPECT_EQ(then.prompt_text, reply);
+    const std::vector<Message> history = talk.stage.session.history();
+    ASSERT_EQ(history.size(), is_yes ? 8u : 6u);
+    EXPECT_THAT(history[2].content, HasSubstr("the user is asked first"));
+    EXPECT_EQ(history[4].content, reply);
+    // A yes is for one call.
+    if (is_yes) talk.run({final_one("blue", 40)});
+    EXPECT_EQ(talk.runner.calls.size(), is_yes ? 1u : 0u);
+  }
+}
+
+TEST(ToolRounds, AUserWhoBreaksInCancelsWhatRuns) {
+  LampTalk talk;
+  std::stop_source stop;
+  talk.runner.answer = [&](const auto&, const std::stop_token& token, const auto&) {
+    stop.request_stop();
+    EXPECT_TRUE(comes_true([&] { return token.stop_requested(); }));
+    return ToolResult{ToolResult::Status::kCancelled, "Cancelled."};
+  };
+  EXPECT_THROW(talk.run({final_one("red", 1)}, stop.get_token()), Interrupted);
+  EXPECT_TRUE(talk.rounds.has_acted());
+  EXPECT_EQ(talk.last_message(), "Cancelled.");
+  EXPECT_EQ(talk.stage.session.history().size(), 3u);
+  EXPECT_EQ(talk.stage.session.interrupt(), "");  // which finds no answer to cut
+  talk.runner.answer = [](const auto&, const auto&, const auto&) {
+    return ToolResult{ToolResult::Status::kDone, "off"};
+  };
+  EXPECT_EQ(talk.run({final_one("blue", 9)}).text, "Yes. It says off.");
+}
+
+TEST(ToolRounds, SaySomethingWhileTheUserWaits) {
+  LampTalk talk({.filler = "One moment.", .filler_after = Seconds(0.01)});
+  std::atomic<bool> is_filled = false;
+  talk.rounds.set_listener([&](const ToolEvent& event) {
+    talk.lines.push_back(event_line(event));
+    is_filled = is_filled || event.kind == ToolEvent::Kind::kFiller;
+  });
+  talk.runner.answer = [&](const auto&, const auto&, const auto& on_progress) {
+    on_progress({1, 2});
+    EXPECT_TRUE(comes_true([&] { return is_filled.load(); }));
+    return ToolResult{ToolResult::Status::kDone, "on"};
+  };
+  EXPECT_EQ(talk.run({final_one("red", 1)}).text, "Yes. It says on.");
+  EXPECT_THAT(talk.lines, testing::Contains("said meanwhile: One moment."));
+  EXPECT_THAT(talk.lines, testing::Contains("lamp: 1 of 2"));
+  ASSERT_EQ(talk.stage.speaker.all_said.size(), 3u);
+  EXPECT_EQ(talk.stage.speaker.all_said[1].front().second, "One moment.");
+}
+
+TEST(ToolRounds, NewToolsAreOfferedWithTheNextTurn) {
+  LampTalk talk;
+  talk.run({final_one("red", 1)});
+  talk.runner.offered.push_back({.name = "oven", .own_name = "oven"});
+  talk.run({final_one("blue", 9)});
+  EXPECT_EQ(talk.stage.session.config().tools.names, (std::vector<std::string>{"lamp", "oven"}));
+  talk.stage.tokenizer = FakeTokenizer(kWords, ToolFormat::kNone);
+  talk.runner.offered.pop_back();
+  expect_user_error([&] { talk.rounds.offer_tools(talk.stage.session); }, {"chat template"});
+}
+
+}  // namespace
+}  // namespace predgen

@@ -1,0 +1,109 @@
+#include "serve/openai/server_tools.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "serve/openai/openai_api.h"
+#include "tests/fakes/fake_tools.h"
+#include "tests/serve/http/fake_reply.h"
+#include "tests/serve/realtime/talk.h"
+
+namespace predgen::serve {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// A server with a lamp of its own, whose model says "Yes.", calls `called`, and then tells what
+/// the tool said.
+struct LampServer {
+  explicit LampServer(const std::string& called = "lamp", std::vector<std::string> keys = {})
+      : own(tools, house.metrics, std::move(keys)) {
+    house.answer = [called](const std::string& user) -> std::string {
+      if (const size_t end = user.find('>'); end != std::string::npos) {
+        return "It says " + user.substr(end + 1) + ".";
+      }
+      return "Yes. <tool_call>{\"name\": \"" + called + "\", \"arguments\": {}}</tool_call>";
+    };
+    defaults.stop_tokens = {FakeTokenizer::kEnd};
+    completer.set_tools(own);
+  }
+  Json ask(const Json& more = Json::object(), const std::string& path = "/v1/chat/completions") {
+    Json body{{"model", "m"}};
+    if (path == "/v1/responses") {
+      body["input"] = "light";
+    } else {
+      body["messages"] = Json::array({{{"role", "user"}, {"content", "light"}}});
+    }
+    body.update(more);
+    FakeReply reply;
+    api.handle({.method = "POST", .path = path, .body = body.dump()}, reply, stop.get_token());
+    if (reply.events.empty()) return Json::parse(reply.answers.at(0).body);
+    std::string text;
+    for (const std::string& event : reply.events) {
+      if (event == "[DONE]") continue;
+      const Json delta = Json::parse(event)["choices"][0]["delta"];
+      text += delta.value("content", "");
+      EXPECT_FALSE(delta.contains("tool_calls"));
+    }
+    return text;
+  }
+
+  House house;
+  FakeTools tools;
+  ServeConfig config;
+  GenerationDefaults defaults;
+  ServerTools own;
+  Completer completer{house.engine, house.baton,   house.tokenizer, defaults,
+                      config,       house.metrics, house.clock};
+  RealtimeApi realtime{house.host, 1};
+  OpenAiApi api{completer, house.baton, house.metrics, realtime, "m", Access(ServeConfig())};
+  std::stop_source stop;
+};
+
+const Json kBell = Json::parse(R"([{"type": "function", "function": {"name": "bell"}}])");
+
+TEST(ServerTools, RunUnseenByTheClient) {
+  LampServer server;
+  const Json choice = server.ask()["choices"][0];
+  EXPECT_EQ(choice["message"]["content"], "Yes. It says on.");
+  EXPECT_FALSE(choice["message"].contains("tool_calls"));
+  EXPECT_EQ(choice["finish_reason"], "stop");
+  EXPECT_EQ(server.tools.calls.size(), 1u);
+  EXPECT_EQ(server.ask({{"stream", true}}), "Yes. It says on.");
+  EXPECT_THAT(server.ask(Json::object(), "/v1/responses").dump(), HasSubstr("It says on."));
+  EXPECT_THAT(server.house.metrics.text({}),
+              HasSubstr("predgen_tool_calls_total{outcome=\"done\"} 3"));
+}
+
+TEST(ServerTools, ThoseOfAClientStayTheClients) {
+  LampServer server("bell");
+  const Json choice = server.ask({{"tools", kBell}})["choices"][0];
+  EXPECT_EQ(choice["finish_reason"], "tool_calls");
+  EXPECT_EQ(choice["message"]["tool_calls"][0]["function"]["name"], "bell");
+  EXPECT_TRUE(server.tools.calls.empty());
+  EXPECT_THAT(server.house.last_prompt(), HasSubstr(R"("name":"lamp")"));  // beside them
+}
+
+TEST(ServerTools, AreOfferedOnlyWhereTheyMayBeCalled) {
+  LampServer none, others("lamp", {"another key"}), asks;
+  none.ask({{"tool_choice", "none"}});
+  EXPECT_THAT(none.house.last_prompt(), Not(HasSubstr("lamp")));
+  others.ask();
+  EXPECT_THAT(others.house.last_prompt(), Not(HasSubstr("\"lamp\"")));
+  asks.tools.offered[0].asks = true;
+  asks.ask();
+  EXPECT_TRUE(none.tools.calls.empty() && others.tools.calls.empty() && asks.tools.calls.empty());
+}
+
+TEST(ServerTools, ACallThatComesAgainAndAgainEnds) {
+  LampServer server;
+  server.house.answer = [](const std::string&) -> std::string {
+    return R"(<tool_call>{"name": "lamp", "arguments": {}}</tool_call>)";
+  };
+  server.ask();
+  EXPECT_EQ(server.tools.calls.size(), 4u);
+}
+
+}  // namespace
+}  // namespace predgen::serve
