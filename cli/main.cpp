@@ -23,9 +23,10 @@
 namespace predgen::cli {
 namespace {
 
-const std::vector<AddCommand> kCommands{
-    add_bench, add_chat,   add_data,  add_doctor, add_eval, add_export,   add_generate, add_models,
-    add_plan,  add_report, add_score, add_serve,  add_talk, add_tokenize, add_train};
+const std::vector<AddCommand> kCommands{add_bench,    add_chat,   add_data,     add_doctor,
+                                        add_eval,     add_export, add_generate, add_models,
+                                        add_plan,     add_report, add_score,    add_serve,
+                                        add_settings, add_talk,   add_tokenize, add_train};
 
 /// Whether the cause is a path given by the user, and not the disk or this program.
 bool is_of_path(const std::error_code& code) {

@@ -154,7 +154,7 @@ def bad_options(folder):
             (["--token-ids", "1", "--prompt", "a"], "one of --user, --prompt"),
             (["--user", "a", "--prompt", "a"], "one of --user, --prompt"),
             (["--token-ids", "1,500"], "500"),
-            (["--token-ids", "1", "--decoder", "beam"], "ar, jacobi"),
+            (["--token-ids", "1", "--decoder", "beam"], "{ar,jacobi}"),
             (["--token-ids", "1", "--top-p", "2"], "top-p"),
             (["--token-ids", "1", "--min-p", "2"], "min-p"),
             (["--token-ids", "1", "--repetition-penalty", "0"], "repetition penalty"),

@@ -321,7 +321,6 @@ TEST(ModelConfig, RefusesByName) {
   refused("rope_scaling", {{"rope_type", "longrope"}, {"factor", 4.0}}, "llama3");
   refused("rope_scaling", {{"rope_type", "yarn"}}, "factor");
   refused("rope_scaling", {{"type", "linear"}, {"factor", -4.0}}, "positive");
-  refused("rope_scaling", {{"type", "default"}, {"mrope_section", {1, 2}}}, "mrope_section");
   refused("rope_parameters", {{"rope_type", "llama3"}, {"factor", 8.0}}, "low_freq_factor");
   refused("rope_parameters", {{"full_attention", {{"rope_theta", 1e4}}}}, "full_attention");
   refused("partial_rotary_factor", 0.5, "0.5");

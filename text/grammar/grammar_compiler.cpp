@@ -21,14 +21,21 @@ namespace {
 constexpr size_t kMostGrammarBytes = 512 << 10;
 
 /// The texts of a tokenizer's tokens; empty: it has none, so that no grammar allows it.
-/// `with_marks`: those of the marks around calls and thoughts, which other texts omit.
-std::vector<std::string> token_texts(const Tokenizer& tokenizer, bool with_marks) {
+/// `with_marks`: those of the marks around calls and thoughts, which other texts omit. Control
+/// characters are in no answer, tabs in none of JSON: XGrammar has them in strings that are
+/// bounded.
+std::vector<std::string> token_texts(const Tokenizer& tokenizer, bool with_marks, bool is_json) {
+  const auto is_control = [&](char byte) {
+    const bool is_space = byte == '\n' || byte == '\r' || (byte == '\t' && !is_json);
+    return byte >= 0 && byte < ' ' && !is_space;
+  };
   const ThoughtParser thoughts;
   std::vector<std::string> texts(static_cast<size_t>(tokenizer.vocab_size()));
   for (TokenId token = 0; token < tokenizer.vocab_size(); ++token) {
     std::string& text = texts[static_cast<size_t>(token)];
     try {
       text = tokenizer.decode_next({&token, 1});
+      if (std::ranges::any_of(text, is_control)) text.clear();
       if (!text.empty() || !with_marks) continue;
       text = tokenizer.decode_next({&token, 1}, /*keep_special=*/true);
     } catch (const UserError&) {  // an id that no token has
@@ -61,9 +68,10 @@ class GrammarCompiler::Builder {
                         name_of(rules), kMostGrammarBytes);
       }
       const bool with_marks = !rules.tools.empty() || rules.begins_in_thought;
-      return std::make_shared<Grammar>(
-          name_of(rules), std::make_shared<Grammar::Compiled>(
-                              Grammar::Compiled{compiler(with_marks).CompileGrammar(grammar)}));
+      const bool is_json = rules.form && rules.form->kind == AnswerForm::Kind::kJsonSchema;
+      return std::make_shared<Grammar>(name_of(rules),
+                                       std::make_shared<Grammar::Compiled>(Grammar::Compiled{
+                                           compiler(with_marks, is_json).CompileGrammar(grammar)}));
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
@@ -73,15 +81,16 @@ class GrammarCompiler::Builder {
   }
 
  private:
-  xgrammar::GrammarCompiler& compiler(bool with_marks) {
-    std::optional<xgrammar::GrammarCompiler>& made = compilers_[with_marks ? 1 : 0];
+  xgrammar::GrammarCompiler& compiler(bool with_marks, bool is_json) {
+    std::optional<xgrammar::GrammarCompiler>& made =
+        compilers_[(with_marks ? 1 : 0) + (is_json ? 2 : 0)];
     if (!made) {
       const TokenIds& ends = tokenizer_.stop_tokens();
-      made.emplace(
-          xgrammar::TokenizerInfo(token_texts(tokenizer_, with_marks), xgrammar::VocabType::RAW,
-                                  static_cast<int>(tokenizer_.vocab_size()),
-                                  std::vector<int32_t>(ends.begin(), ends.end())),
-          /*max_threads=*/1, /*cache_enabled=*/true, kMostKeptBytes);
+      made.emplace(xgrammar::TokenizerInfo(token_texts(tokenizer_, with_marks, is_json),
+                                           xgrammar::VocabType::RAW,
+                                           static_cast<int>(tokenizer_.vocab_size()),
+                                           std::vector<int32_t>(ends.begin(), ends.end())),
+                   /*max_threads=*/1, /*cache_enabled=*/true, kMostKeptBytes);
     }
     return *made;
   }
@@ -112,9 +121,9 @@ class GrammarCompiler::Builder {
     }
     check_form_text(form.text, form.name);
     const GrammarWarnings warnings;
-    const xgrammar::Grammar grammar = form.kind == AnswerForm::Kind::kRegex
-                                          ? xgrammar::Grammar::FromRegex(form.text)
-                                          : xgrammar::Grammar::FromEBNF(form.text);
+    xgrammar::Grammar grammar = form.kind == AnswerForm::Kind::kRegex
+                                    ? xgrammar::Grammar::FromRegex(form.text)
+                                    : xgrammar::Grammar::FromEBNF(form.text);
     if (warnings.lines().empty()) return grammar;
     throw UserError("{}: {}", form.name, shortened(first_line(warnings.lines().front()), 300));
   }
@@ -140,7 +149,7 @@ class GrammarCompiler::Builder {
   }
 
   const Tokenizer& tokenizer_;
-  std::optional<xgrammar::GrammarCompiler> compilers_[2];  // the second one knows the marks
+  std::optional<xgrammar::GrammarCompiler> compilers_[4];  // by with_marks and is_json
 };
 
 GrammarCompiler::GrammarCompiler(const Tokenizer& tokenizer)
@@ -191,7 +200,7 @@ std::shared_ptr<const Grammar> GrammarCompiler::compile(const AnswerRules& rules
     throw UserError("{} takes more than {} s to compile: make it smaller", name_of(rules),
                     kMostSeconds);
   }
-  const std::shared_ptr<const Grammar> grammar = work_.get();
+  std::shared_ptr<const Grammar> grammar = work_.get();
   keep(rules, grammar);
   return grammar;
 }

@@ -78,7 +78,7 @@ class Reader {
     }
     Json kept = Json::object();
     for (const auto& [keyword, value] : schema.items()) {
-      const std::string at = path + "." + keyword;
+      const std::string at = fmt::format("{}.{}", path, keyword);
       if (kAnnotations.contains(keyword) || (keyword == "uniqueItems" && value == false)) continue;
       const bool is_definition = keyword == "$defs" || keyword == "definitions";
       if (!whole.empty() && keyword != whole && !is_definition) {
@@ -132,7 +132,7 @@ class Reader {
       kept[keyword] = Json::object();
       for (const auto& [name, one] : value.items()) {
         if (keyword == "patternProperties") check_form_text(name, place(at));
-        kept[keyword][name] = read(one, at + "." + name, depth + 1);
+        kept[keyword][name] = read(one, fmt::format("{}.{}", at, name), depth + 1);
       }
     } else if (kLists.contains(keyword)) {
       if (!value.is_array() || value.empty()) {

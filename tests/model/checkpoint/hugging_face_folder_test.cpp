@@ -33,7 +33,7 @@ TEST(HuggingFaceFolder, EachPartNeedsItsOwnFilesOnly) {
             TokenIds{TokenizerFolder::kHe});
   EXPECT_TRUE(tokenizer_alone->read_generation().stop_tokens.empty());
   expect_user_error([&] { tokenizer_alone->read_config(); }, {"config.json"});
-  expect_user_error([&] { tokenizer_alone->open_tensors(); }, {"model.safetensors"});
+  expect_user_error([&] { tokenizer_alone->open_tensors(); }, {"config.json"});
 
   const TemporaryFolder folder;
   write_file(folder / "config.json", small_config().to_json().dump());

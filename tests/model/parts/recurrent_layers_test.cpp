@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(, RecurrentLayersOf, testing::ValuesIn(hybrid_cases()),
 TEST_P(RecurrentLayersOf, ACampaignOfDraftsForksAndReturnsEqualsOnePass) {
   const auto model = Transformer::initialize(GetParam().config(), 1, at::kFloat);
   // A pool with room for some of the texts, so that it parks.
-  const int64_t small = 300 + 30 * model->kv_layout().positions_per_snapshot();
+  const int64_t small = 300 + 60 * model->kv_layout().positions_per_snapshot();
   int64_t most_parked = 0, kept_drafts = 0, reused = 0;
   for (uint64_t seed = 0; seed < 6; ++seed) {
     KvPool pool(model->kv_layout(), seed < 3 ? 1000000 : small);

@@ -62,7 +62,9 @@ def vocabulary():
     stops = set(eos if isinstance(eos, list) else [eos]) - {None}
     generation = json.loads((MODEL / "generation_config.json").read_text()).get("eos_token_id")
     stops |= set(generation if isinstance(generation, list) else [generation]) - {None}
-    texts = ["" if name in special else name for name in names]
+    # As bytes are written there: control characters, which no answer of JSON has.
+    controls = {chr(256 + byte) for byte in range(32)} - {chr(256 + byte) for byte in b"\n\r"}
+    texts = ["" if name in special or controls & set(name) else name for name in names]
     return xgrammar.TokenizerInfo(texts, vocab_type=xgrammar.VocabType.BYTE_LEVEL, stop_token_ids=sorted(stops)), stops
 
 
