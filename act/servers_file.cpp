@@ -37,7 +37,7 @@ std::string expanded(const std::string& text, const std::string& where) {
 
 std::string read_text(const Json& value, const std::string& where) {
   if (!value.is_string()) throw UserError("{} must be a text", where);
-  const std::string text = expanded(value.get<std::string>(), where);
+  std::string text = expanded(value.get<std::string>(), where);
   if (text.find('\0') != std::string::npos) throw UserError("{} has a null byte", where);
   return text;
 }
@@ -50,7 +50,7 @@ const Json& checked_object(const Json& value, const std::string& where) {
 ToolRule read_rule(const Json& value, const std::string& where) {
   ToolRule rule;
   for (const auto& [key, one] : checked_object(value, where).items()) {
-    const std::string place = where + "." + key;
+    const std::string place = fmt::format("{}.{}", where, key);
     if (key == "effects") {
       rule.effects = parse_effects(read_text(one, place), place);
     } else if (key == "ask") {
@@ -92,7 +92,7 @@ std::optional<ServerEntry> read_server(const std::string& name, const Json& valu
   if (checked_object(value, where).value("disabled", Json(false)) == Json(true)) return {};
   const auto each = [](const Json& object, const std::string& place, const auto& take) {
     for (const auto& [key, one] : checked_object(object, place).items()) {
-      take(key, one, place + "." + key);
+      take(key, one, fmt::format("{}.{}", place, key));
     }
   };
   each(value, where, [&](const std::string& key, const Json& one, const std::string& place) {
@@ -155,7 +155,7 @@ std::vector<ServerEntry> read_servers_file(const std::filesystem::path& file) {
       throw UserError("{}: a server's name has letters, digits, _ and -, at most 64: '{}'", where,
                       shortened(name));
     }
-    if (auto server = read_server(name, value, all + "." + name)) {
+    if (auto server = read_server(name, value, fmt::format("{}.{}", all, name))) {
       servers.push_back(*std::move(server));
     }
   }

@@ -92,7 +92,7 @@ void ToolServer::keep(const std::stop_token& stop) {
       return;
     } catch (const std::exception& error) {  // a server's mistake must not end the program
       why = first_line(error.what());
-      if (dynamic_cast<const Refusal*>(&error) != nullptr) why = "says no: " + why;
+      if (dynamic_cast<const Refusal*>(&error) != nullptr) why.insert(0, "says no: ");
     }
     std::shared_ptr<McpClient> lost;  // its threads call wake(): it goes without the lock
     {

@@ -31,6 +31,7 @@ ADAPTERS = {
     "pattern and rsLoRA": dict(r=3, lora_alpha=5, use_rslora=True,
                                target_modules=r".*\.[02]\.self_attn\.(q|v)_proj"),
     "all-linear": dict(r=2, lora_alpha=4, target_modules="all-linear"),
+    "attention": dict(r=2, lora_alpha=4, target_modules=["q_proj", "k_proj", "v_proj", "o_proj"]),
     "one projection": dict(r=8, lora_alpha=4, target_modules=["mlp.down_proj"]),
     # Names, suffixes and patterns as keys; the first that fits counts, in the order of the file.
     "ranks": dict(r=4, lora_alpha=4, target_modules=ALL,
@@ -279,7 +280,7 @@ def main():
         experts = scratch / "experts"  # no modules in transformers: they have no adapters
         for family in ("qwen3_moe", "gpt_oss"):
             make_model(make_config(family)).save_pretrained(experts)
-            check_adapter(["q_proj", "k_proj", "v_proj", "o_proj"], experts, ids, scratch)
+            check_adapter("attention", experts, ids, scratch)
             shutil.rmtree(experts)
         gemma = scratch / "gemma"
         make_model(make_config("gemma3", sliding_window=16, sliding_window_pattern=2)).save_pretrained(gemma)
