@@ -43,7 +43,7 @@ def check_errors(scratch):
                         (["--tts", "piper", "--voice", empty], ["no .onnx"]),
                         (["--tts", "piper", "--voice", two], ["a.onnx", "b.onnx"]),
                         (["--tts", "piper", "--voice", text], ["'text'", "espeak"]),
-                        (["--tts", "piper", "--tts-model", empty], ["--tts-model", "--tts hibari"]),
+                        (["--tts", "piper", "--voice", two, "--tts-model", empty], ["--tts-model", "--tts hibari"]),
                         (["--tts", "none", "--voice", "joe"], ["--voice", "--tts piper"]),
                         (["--tts", "none", "--tts-config", config], ["--tts-config", "--tts hibari"])):
         bad = run(*CHAT, *more, input="hello\n", env=nothing)
