@@ -51,7 +51,8 @@ HttpUrl parse_http_url(const std::string& url) {
   const std::string port = has_form && parts[3].matched ? parts[3].str() : "80";
   const int number = std::atoi(port.c_str());
   if (!has_form || number < 1 || number > 65535) {
-    throw UserError("'{}' is no address of an MCP server: give http://HOST:PORT/PATH", url);
+    throw UserError("'{}' is no address of an MCP server: give http://HOST:PORT/PATH",
+                    shortened(first_line(url)));
   }
   std::string target = parts[4].str();
   if (!target.starts_with('/')) target.insert(0, "/");

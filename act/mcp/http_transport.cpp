@@ -43,7 +43,7 @@ std::string refusal(int status) {
 
 /// False: a stop.
 bool wait_seconds(double seconds, const std::stop_token& stop) {
-  Mutex mutex;
+  Mutex mutex;  // guards nothing: who waits holds one
   std::condition_variable_any never;
   Lock lock(mutex);
   never.wait_for(lock, stop, steady_seconds(seconds), [] { return false; });

@@ -32,7 +32,7 @@ class StdioTransport : public Transport {
 
   MessageHandler& handler_;
   HelperProcess process_;
-  Mutex mutex_;                // of who sends
+  Mutex mutex_;                // guards the process' input
   std::string line_, errors_;  // so far, by the thread below
   bool is_too_large_ = false;
   std::once_flag is_reading_;

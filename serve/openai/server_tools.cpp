@@ -23,7 +23,7 @@ class LeavingClient {
   LeavingClient(const std::function<bool()>& is_wanted, const std::stop_token& stop)
       : on_stop_(stop, [this] { source_.request_stop(); }),
         watcher_([this, &is_wanted](const std::stop_token& over) {
-          Mutex mutex;
+          Mutex mutex;  // guards nothing: who waits holds one
           std::condition_variable_any never;
           Lock lock(mutex);
           while (!over.stop_requested()) {

@@ -26,7 +26,8 @@ KEPT_IN_SAMPLE = ("num_local_experts",)
 def said_by(family):
     """A config.json as transformers writes it, without what means nothing here."""
     heads = HEADS.get(family, 4)
-    config = make_config(family, num_attention_heads=heads, num_key_value_heads=heads // 2, num_hidden_layers=4,
+    layers = 3 if family == "lfm2" else 4  # as many as make_config gives them types
+    config = make_config(family, num_attention_heads=heads, num_key_value_heads=heads // 2, num_hidden_layers=layers,
                          hidden_size=128, rope_theta=3e3, rms_norm_eps=1e-3)
     return json.loads(config.to_json_string(use_diff=False)) | {"architectures": [architecture(family)]}
 

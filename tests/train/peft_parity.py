@@ -50,7 +50,7 @@ FAMILIES = {
         **SIZES, head_dim=16, layer_types=["linear_attention", "full_attention"], linear_num_key_heads=2,
         linear_num_value_heads=4, linear_key_head_dim=12, linear_value_head_dim=8), 15),
     "Qwen3 MoE": (lambda: Qwen3MoeConfig(
-        **SIZES, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=16, norm_topk_prob=True), 14),
+        **SIZES, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=16, norm_topk_prob=True), 8),
     "LFM2": (lambda: Lfm2Config(**SIZES, layer_types=["conv", "full_attention"], block_auto_adjust_ff_dim=False), 12),
 }
 
@@ -314,7 +314,7 @@ def main():
             ("beside experts", "autoregressive", BESIDE_EXPERTS, experts)]
         for name, kind, lora, folder in runs:
             print(name)
-            check_run(folder, name, kind, lora, objectives, records)
+            check_run(folder, name, kind, lora, objectives, records, "Qwen3 MoE" if folder == experts else "Qwen2")
     for family in "Qwen3.5", "LFM2":
         print(family)
         with tempfile.TemporaryDirectory() as temporary:

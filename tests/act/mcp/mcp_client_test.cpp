@@ -36,7 +36,7 @@ TEST(McpClient, OpensWithAHandshake) {
   std::vector<std::string> methods;
   for (const Json& message : open.server.got()) methods.push_back(message["method"]);
   EXPECT_THAT(methods, ElementsAre("initialize", "notifications/initialized"));
-  const Json& first = open.server.got().front()["params"];
+  const Json first = open.server.got().front()["params"];
   EXPECT_EQ(first["protocolVersion"], "2025-11-25");
   EXPECT_EQ(first["capabilities"], Json::object());
   EXPECT_EQ(open.client->list_tools(20, {}).size(), 1u);
