@@ -48,7 +48,7 @@ void check_same_adapter(const AdapterConfig& saved, const LoraConfig& trained,
 TrainedWeights::TrainedWeights(Transformer& model, const TrainConfig& config)
     : model_(model),
       mode_(config.mode),
-      lora_(config.lora),
+      lora_(with_targets_of(model, config.lora)),
       base_path_(config.model),
       tokenizer_path_(config.tokenizer) {
   if (mode_ == TrainMode::kLora) {

@@ -26,6 +26,10 @@ struct LoraConfig {
   TokenIds mask_tokens{};  // see Transformer::set_mask_tokens(); empty: none
 };
 
+/// With the targets of this model's linear layers, if it has the default ones: other parts than
+/// attention and MLP have other names.
+LoraConfig with_targets_of(const Transformer& model, LoraConfig config);
+
 /// Adds trainable float32 A (uniform +-1/sqrt(in), from the seed) and B = 0 to every linear layer
 /// whose name is or ends in ".<target>". UserError for a target that matches nothing and for a
 /// pattern key that applies to no layer.

