@@ -40,7 +40,8 @@ def check_chat(process):
     check(none.message.content == TALK, f"no function is shown: {none}")
     broken = api.chat.completions.create(messages=user("the oven"), max_tokens=40, **ask).choices[0].message
     check("oven" not in str(broken), f"it would call a function that there is not: {broken}")
-    rooms = {"type": "object", "properties": {"room": {"enum": ["kitchen", "hall"]}}, "required": ["room"]}
+    rooms = {"type": "object", "properties": {"room": {"enum": ["kitchen", "hall"]}}, "required": ["room"],
+             "additionalProperties": False}
     ask["tools"] = [{"type": "function", "function": FUNCTION | {"parameters": rooms}}]
     for choice in ["required", {"type": "function", "function": {"name": "switch_lamp"}}]:
         called = api.chat.completions.create(messages=user("Hi"), tool_choice=choice, **ask).choices[0]

@@ -117,8 +117,7 @@ class GrammarCompiler::Builder {
 
   static xgrammar::Grammar form_grammar(const AnswerForm& form) {
     if (form.kind == AnswerForm::Kind::kJsonSchema) {
-      return schema_grammar(parse_json(form.text, form.name), form.name, form.is_strict,
-                            /*is_closed=*/form.is_strict);
+      return schema_grammar(parse_json(form.text, form.name), form.name, form.is_strict);
     }
     check_form_text(form.text, form.name);
     const GrammarWarnings warnings;
@@ -129,14 +128,12 @@ class GrammarCompiler::Builder {
     throw UserError("{}: {}", form.name, shortened(first_line(warnings.lines().front()), 300));
   }
 
-  /// `is_closed`: objects have no properties but those that they name, if they do not say
-  /// otherwise.
   static xgrammar::Grammar schema_grammar(const Json& schema, const std::string& name,
-                                          bool is_strict, bool is_closed) {
+                                          bool is_strict) {
     const std::string kept = to_text(promised_schema(schema, name, is_strict));
     const GrammarWarnings warnings;
     xgrammar::Grammar grammar = xgrammar::Grammar::FromJSONSchema(
-        kept, /*any_whitespace=*/false, std::nullopt, std::nullopt, /*strict_mode=*/is_closed);
+        kept, /*any_whitespace=*/false, std::nullopt, std::nullopt, /*strict_mode=*/is_strict);
     if (is_strict && !warnings.lines().empty()) {
       throw UserError("{}: {}: no grammar of this server can hold an answer to it", name,
                       shortened(first_line(warnings.lines().front()), 300));
@@ -148,10 +145,7 @@ class GrammarCompiler::Builder {
     const std::string tool = function["name"].get<std::string>();
     const bool is_strict = std::ranges::count(rules.tools.strict, tool) > 0;
     const std::string name = fmt::format("the parameters of function '{}'", tool);
-    // What a function does not name it does not take.
-    const Json& parameters = function["parameters"];
-    return schema_grammar(parameters, name, is_strict, parameters.contains("properties"))
-        .ToString();
+    return schema_grammar(function["parameters"], name, is_strict).ToString();
   }
 
   const Tokenizer& tokenizer_;

@@ -46,7 +46,7 @@ def check_tools(model):
     check(isinstance(whole, AIMessage) and whole.tool_calls[0]["args"] == ARGUMENTS, f"in a stream: {whole}")
 
 
-class Lamp(BaseModel):
+class Lamp(BaseModel, extra="forbid"):
     room: Literal["kitchen", "hall"]
     on: bool
 
