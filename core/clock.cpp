@@ -11,6 +11,13 @@ namespace predgen {
 
 using std::chrono::steady_clock;
 
+void wait_until(steady_clock::time_point time, const std::stop_token& stop) {
+  Mutex mutex;  // guards nothing, but a wait needs one
+  Lock lock(mutex);
+  std::condition_variable_any stopped;
+  stopped.wait_until(lock, stop, time, [] { return false; });
+}
+
 SystemClock::SystemClock(std::stop_token stop)
     : stop_(std::move(stop)), start_(steady_clock::now()) {}
 
@@ -18,10 +25,7 @@ Seconds SystemClock::now() const { return steady_clock::now() - start_; }
 
 void SystemClock::sleep_until(Seconds time) {
   const auto end = start_ + std::chrono::ceil<steady_clock::duration>(time);
-  Mutex mutex;  // guards nothing, but a wait needs one
-  Lock lock(mutex);
-  std::condition_variable_any stopped;
-  stopped.wait_until(lock, stop_, end, [] { return false; });
+  wait_until(end, stop_);
   if (now() < time) throw_if_stopped(stop_);
 }
 

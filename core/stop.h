@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <stop_token>
 
 #include "core/error.h"
@@ -11,5 +12,8 @@ namespace predgen {
 inline void throw_if_stopped(const std::stop_token& stop) {
   if (stop.stop_requested()) throw Interrupted();
 }
+
+/// Returns at this time, or at once when a stop is requested.
+void wait_until(std::chrono::steady_clock::time_point time, const std::stop_token& stop);
 
 }  // namespace predgen

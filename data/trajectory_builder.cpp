@@ -66,10 +66,7 @@ void count(Json& counters, const std::string& name, int64_t amount) {
 
 /// Waits for progress of other processes.
 void wait_a_little(const std::stop_token& stop) {
-  Mutex mutex;  // guards nothing, but a wait needs one
-  std::condition_variable_any never;
-  Lock lock(mutex);
-  never.wait_for(lock, stop, std::chrono::milliseconds(200), [] { return false; });
+  wait_until(std::chrono::steady_clock::now() + std::chrono::milliseconds(200), stop);
 }
 
 }  // namespace

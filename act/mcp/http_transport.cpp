@@ -1,7 +1,6 @@
 #include "act/mcp/http_transport.h"
 
 #include <algorithm>
-#include <condition_variable>
 
 #include "act/mcp/json_rpc.h"
 #include "core/base64.h"
@@ -39,15 +38,6 @@ std::string refusal(int status) {
     default:
       return fmt::format("answers with HTTP status {}", status);
   }
-}
-
-/// False: a stop.
-bool wait_seconds(double seconds, const std::stop_token& stop) {
-  Mutex mutex;  // guards nothing: who waits holds one
-  std::condition_variable_any never;
-  Lock lock(mutex);
-  never.wait_for(lock, stop, steady_seconds(seconds), [] { return false; });
-  return !stop.stop_requested();
 }
 
 }  // namespace
@@ -155,8 +145,9 @@ void HttpTransport::keep_listening(const Json& subscription, const std::stop_tok
     } catch (const std::exception& error) {
       if (++num_failures == kMaxFailures) return handler_.on_end(error.what());
     }
-    const double wait = reader.retry_s().value_or(kRetrySeconds);
-    if (!wait_seconds(std::clamp(wait, kRetrySeconds, kLongestRetry), stop)) return;
+    const double wait =
+        std::clamp(reader.retry_s().value_or(kRetrySeconds), kRetrySeconds, kLongestRetry);
+    wait_until(std::chrono::steady_clock::now() + steady_seconds(wait), stop);
   }
 }
 

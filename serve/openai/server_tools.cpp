@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <thread>
 #include <utility>
 
 #include "core/json.h"
-#include "core/mutex.h"
 #include "core/stop.h"
 #include "text/tools/tool_call.h"
 
@@ -23,12 +21,9 @@ class LeavingClient {
   LeavingClient(const std::function<bool()>& is_wanted, const std::stop_token& stop)
       : on_stop_(stop, [this] { source_.request_stop(); }),
         watcher_([this, &is_wanted](const std::stop_token& over) {
-          Mutex mutex;  // guards nothing: who waits holds one
-          std::condition_variable_any never;
-          Lock lock(mutex);
           while (!over.stop_requested()) {
             if (!is_wanted()) source_.request_stop();
-            never.wait_for(lock, over, kLook, [] { return false; });
+            wait_until(std::chrono::steady_clock::now() + kLook, over);
           }
         }) {}
   std::stop_token token() const { return source_.get_token(); }
