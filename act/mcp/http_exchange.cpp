@@ -9,11 +9,9 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <optional>
-#include <regex>
 
 #include "core/stop.h"
 
@@ -31,11 +29,6 @@ constexpr uint32_t kHeaderBytes = 16 << 10;
 
 }  // namespace
 
-std::string HttpUrl::authority() const {
-  const bool is_v6 = host.find(':') != std::string::npos;
-  return is_v6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
-}
-
 HttpUrl parse_http_url(const std::string& url) {
   if (url.starts_with("https://")) {
     throw UserError(
@@ -44,19 +37,9 @@ HttpUrl parse_http_url(const std::string& url) {
         "this address",
         url);
   }
-  static const std::regex kForm(
-      R"(http://(?:\[([0-9a-fA-F:.]+)\]|([^\s/:@?#\[\]]+))(?::([0-9]{1,5}))?([/?][!-"$-~]*)?)");
-  std::smatch parts;
-  const bool has_form = url.size() < 1000 && std::regex_match(url, parts, kForm);
-  const std::string port = has_form && parts[3].matched ? parts[3].str() : "80";
-  const int number = std::atoi(port.c_str());
-  if (!has_form || number < 1 || number > 65535) {
-    throw UserError("'{}' is no address of an MCP server: give http://HOST:PORT/PATH",
-                    shortened(first_line(url)));
-  }
-  std::string target = parts[4].str();
-  if (!target.starts_with('/')) target.insert(0, "/");
-  return {.host = parts[parts[1].matched ? 1 : 2].str(), .port = port, .target = target};
+  if (auto parsed = parse_host_url(url, "http", R"([/?][!-"$-~]*)")) return *std::move(parsed);
+  throw UserError("'{}' is no address of an MCP server: give http://HOST:PORT/PATH",
+                  shortened(first_line(url)));
 }
 
 struct HttpExchange::State {
@@ -120,7 +103,7 @@ HttpExchange::Head HttpExchange::send(const std::string& method,
   HttpCode ignored;
   ::fcntl(state_->stream.socket().native_handle(), F_SETFD, FD_CLOEXEC);
   state_->stream.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
-  http::request<http::string_body> request{http::string_to_verb(method), url_.target, 11};
+  http::request<http::string_body> request{http::string_to_verb(method), url_.path, 11};
   for (const auto& [name, value] : headers) request.set(name, value);
   request.set(http::field::host, url_.authority());
   request.set(http::field::connection, "close");

@@ -7,18 +7,12 @@
 #include <string_view>
 
 #include "act/mcp/transport.h"
+#include "core/host_url.h"
 
 namespace predgen::act {
 
 /// http://HOST[:PORT][/PATH][?QUERY]
-struct HttpUrl {
-  std::string host;  // a name or an address, without the brackets of IPv6
-  std::string port;
-  std::string target;  // from the path on
-
-  /// HOST:PORT as HTTP wants it.
-  std::string authority() const;
-};
+using HttpUrl = HostUrl;
 
 /// UserError says what an address looks like, and what to do about https.
 HttpUrl parse_http_url(const std::string& url);

@@ -11,11 +11,11 @@ TEST(HttpUrl, HasItsParts) {
   const HttpUrl url = parse_http_url("http://[::1]:8000/mcp?x=1");
   EXPECT_EQ(url.host, "::1");
   EXPECT_EQ(url.port, "8000");
-  EXPECT_EQ(url.target, "/mcp?x=1");
+  EXPECT_EQ(url.path, "/mcp?x=1");
   EXPECT_EQ(url.authority(), "[::1]:8000");
-  EXPECT_EQ(parse_http_url("http://home").target, "/");
+  EXPECT_EQ(parse_http_url("http://home").path, "/");
   EXPECT_EQ(parse_http_url("http://home").authority(), "home:80");
-  EXPECT_EQ(parse_http_url("http://home?x").target, "/?x");
+  EXPECT_EQ(parse_http_url("http://home?x").path, "/?x");
 }
 
 TEST(HttpUrl, SaysWhatIsNone) {
