@@ -16,6 +16,14 @@ std::vector<int64_t> rest_of(const std::vector<int64_t>& draft, int64_t token) {
 
 }  // namespace
 
+std::vector<int64_t> likeliest_of_rows(std::span<const float> logits, int64_t num_tokens) {
+  std::vector<int64_t> likeliest;
+  for (auto row = logits.begin(); row != logits.end(); row += num_tokens) {
+    likeliest.push_back(std::max_element(row, row + num_tokens) - row);
+  }
+  return likeliest;
+}
+
 std::vector<int64_t> decode_drafted(const LikeliestNext& next, const std::vector<int64_t>& prompt,
                                     std::vector<int64_t> draft, const TokenLimits& limits) {
   const auto most = static_cast<size_t>(std::max<int64_t>(0, limits.most));

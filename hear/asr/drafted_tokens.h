@@ -12,6 +12,19 @@ namespace predgen::ears {
 using LikeliestNext =
     std::function<std::vector<int64_t>(std::span<const int64_t> tokens, int64_t offset)>;
 
+/// The likeliest token of each row of [.., num_tokens].
+std::vector<int64_t> likeliest_of_rows(std::span<const float> logits, int64_t num_tokens);
+
+/// The tokens of a stream's segment, which draft those of its next decode.
+struct SegmentTokens {
+  int64_t segment = -1;
+  std::vector<int64_t> tokens{};
+  /// Forgets those of another segment.
+  void begin(int64_t now) {
+    if (segment != now) *this = {.segment = now};
+  }
+};
+
 struct TokenLimits {
   int64_t end = 0;   // the token that ends the text
   int64_t most = 0;  // tokens of the text

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "core/error.h"
-#include "hear/asr/drafted_tokens.h"
 #include "text/utf8.h"
 
 namespace predgen::ears {
@@ -116,11 +115,7 @@ MoonshineDecoder::Tokens MoonshineDecoder::likeliest_next(std::span<const int64_
     throw UserError("{} is the network of other tokens than the {} beside it", decoder_.name(),
                     num_tokens);
   }
-  Tokens likeliest;
-  for (auto row = logits.begin(); row != logits.end(); row += num_tokens) {
-    likeliest.push_back(std::max_element(row, row + num_tokens) - row);
-  }
-  return likeliest;
+  return likeliest_of_rows(logits, num_tokens);
 }
 
 std::string MoonshineDecoder::text_of(const Tokens& tokens) const {
@@ -132,8 +127,8 @@ std::string MoonshineDecoder::text_of(const Tokens& tokens) const {
 }
 
 std::optional<Decoded> MoonshineDecoder::decode(const DecodeJob& job, const std::stop_token& stop) {
-  Text& text = texts_[job.stream];
-  if (text.segment != job.segment) text = {.segment = job.segment};
+  SegmentTokens& text = texts_[job.stream];
+  text.begin(job.segment);
   std::vector<float> sound = job.sound;
   sound.resize(std::max(sound.size(), static_cast<size_t>(kFewestSamples)));
   const std::vector<int64_t> mask(sound.size(), 1);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hear/asr/decoder.h"
+#include "hear/asr/drafted_tokens.h"
 #include "hear/asr/model_files.h"
 #include "hear/onnx/onnx_session.h"
 
@@ -25,10 +26,6 @@ class MoonshineDecoder : public Decoder {
 
  private:
   using Tokens = std::vector<int64_t>;
-  struct Text {
-    int64_t segment = -1;
-    Tokens tokens{};
-  };
   /// What the decoder keeps of the sound and of the tokens before: keys and values, by the names of
   /// its inputs.
   struct Cache {
@@ -42,9 +39,9 @@ class MoonshineDecoder : public Decoder {
   std::string text_of(const Tokens& tokens) const;
 
   OnnxSession encoder_, decoder_;
-  std::vector<std::string> past_;    // inputs for keys and values
-  std::vector<std::string> pieces_;  // of the tokens
-  std::map<uint32_t, Text> texts_;   // by stream
+  std::vector<std::string> past_;            // inputs for keys and values
+  std::vector<std::string> pieces_;          // of the tokens
+  std::map<uint32_t, SegmentTokens> texts_;  // by stream
 };
 
 }  // namespace predgen::ears

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <map>
 #include <memory>
-#include <string>
+#include <utility>
 
 #include "hear/asr/decoder.h"
 #include "hear/asr/moonshine_decoder.h"
@@ -22,14 +21,8 @@ class PairedDecoder : public Decoder {
   void forget(uint32_t stream) override;
 
  private:
-  struct Heard {
-    int64_t segment = -1;
-    std::string text{};
-  };
   const std::unique_ptr<MoonshineDecoder> fast_;
   const std::unique_ptr<WhisperDecoder> careful_;
-  std::map<uint32_t, Heard>
-      heard_;  // by stream: by the fast one, after the careful one's last text
 };
 
 }  // namespace predgen::ears

@@ -7,7 +7,6 @@
 #include "core/base64.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "hear/asr/drafted_tokens.h"
 #include "text/utf8.h"
 
 namespace predgen::ears {
@@ -95,9 +94,7 @@ void WhisperDecoder::read_tokens(const std::filesystem::path& file) {
     const size_t place = entry.find_last_of(" \t") + 1;  // 0: there is the number alone
     const auto bytes = from_base64(trimmed(entry.substr(0, place)));
     if (!bytes) throw UserError("{}: '{}' is no token in base64", file.string(), shortened(line));
-    const int64_t number = std::stoll(std::string(entry.substr(place)));
-    bytes_[number] = *bytes;
-    numbers_.emplace(*bytes, number);
+    bytes_[std::stoll(std::string(entry.substr(place)))] = *bytes;
   }
 }
 
@@ -105,7 +102,10 @@ void WhisperDecoder::read_tokens(const std::filesystem::path& file) {
 /// choose is only a draft that is not kept.
 void WhisperDecoder::draft(const DecodeJob& job, const std::string& text) {
   constexpr size_t kLongestToken = 16;  // bytes
-  Text& drafted = texts_[job.stream] = {.segment = job.segment};
+  if (numbers_.empty()) {
+    for (const auto& [number, bytes] : bytes_) numbers_.emplace(bytes, number);
+  }
+  SegmentTokens& drafted = texts_[job.stream] = {.segment = job.segment};
   const std::string spoken = text.empty() || text.starts_with(' ') ? text : ' ' + text;
   for (size_t at = 0; at < spoken.size();) {
     size_t length = std::min(kLongestToken, spoken.size() - at);
@@ -163,11 +163,7 @@ WhisperDecoder::Tokens WhisperDecoder::likeliest_next(std::span<const int64_t> t
         "(predgen models get)");
   }
   past = {std::move(outputs[1]), std::move(outputs[2])};
-  Tokens likeliest;
-  for (auto row = logits.begin(); row != logits.end(); row += num_tokens_) {
-    likeliest.push_back(std::max_element(row, row + num_tokens_) - row);
-  }
-  return likeliest;
+  return likeliest_of_rows(logits, num_tokens_);
 }
 
 std::string WhisperDecoder::text_of(const Tokens& tokens) const {
@@ -179,8 +175,8 @@ std::string WhisperDecoder::text_of(const Tokens& tokens) const {
 }
 
 std::optional<Decoded> WhisperDecoder::decode(const DecodeJob& job, const std::stop_token& stop) {
-  Text& text = texts_[job.stream];
-  if (text.segment != job.segment) text = {.segment = job.segment};
+  SegmentTokens& text = texts_[job.stream];
+  text.begin(job.segment);
   const double most = kTokensASecond * static_cast<double>(job.sound.size()) / kRate;
   try {
     const Cache sound = encode(job.sound, stop);

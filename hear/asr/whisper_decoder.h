@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hear/asr/decoder.h"
+#include "hear/asr/drafted_tokens.h"
 #include "hear/asr/log_mel.h"
 #include "hear/asr/model_files.h"
 #include "hear/onnx/onnx_session.h"
@@ -28,10 +29,6 @@ class WhisperDecoder : public Decoder {
 
  private:
   using Tokens = std::vector<int64_t>;
-  struct Text {
-    int64_t segment = -1;
-    Tokens tokens{};
-  };
   /// The keys and values of the decoder's attention.
   struct Cache {
     OnnxOutput keys, values;
@@ -52,8 +49,8 @@ class WhisperDecoder : public Decoder {
   // no other number; what is after the offset does not count.
   const std::vector<float> no_past_;
   std::map<int64_t, std::string> bytes_;                 // of the tokens that are text
-  std::map<std::string, int64_t, std::less<>> numbers_;  // of these
-  std::map<uint32_t, Text> texts_;                       // by stream
+  std::map<std::string, int64_t, std::less<>> numbers_;  // of these, for drafts
+  std::map<uint32_t, SegmentTokens> texts_;              // by stream
 };
 
 }  // namespace predgen::ears
