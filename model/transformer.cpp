@@ -294,9 +294,11 @@ void Transformer::pack_embedding(std::shared_ptr<const QuantizedWeight> packed) 
 double Transformer::quantize(Quantization kind) {
   double error = 0.0;
   int64_t count = 0;
-  pack_linears([&](const std::string& name, const at::Tensor& weight) {
-    auto packed = std::make_shared<const QuantizedWeight>(weight, quantization_of(name, kind),
-                                                          device(), name);
+  pack_linears([&](const std::string& name,
+                   const at::Tensor& weight) -> std::shared_ptr<const QuantizedWeight> {
+    const Quantization own = quantization_of(name, kind);
+    if (own == Quantization::kNone) return nullptr;
+    auto packed = std::make_shared<const QuantizedWeight>(weight, own, device(), name);
     error += packed->relative_error();
     ++count;
     return packed;

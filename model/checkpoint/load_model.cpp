@@ -53,8 +53,10 @@ class Loading {
     if (options_.quantization == Quantization::kNone) return;
     double error = 0.0;
     int64_t count = 0;
-    model.pack_linears([&](const std::string& name, const at::Tensor& weight) {
+    model.pack_linears([&](const std::string& name,
+                           const at::Tensor& weight) -> std::shared_ptr<const QuantizedWeight> {
       const Quantization kind = quantization_of(name, options_.quantization);
+      if (kind == Quantization::kNone) return nullptr;
       const at::Tensor full = is_coded(name) ? weights_.tensor(name) : weight;
       auto packed = std::make_shared<const QuantizedWeight>(full, kind, device_, name);
       weights_.forget(name);

@@ -33,6 +33,7 @@ void read_gemma3(const ConfigFields& fields, ModelConfig& config) {
   config.logit_softcap = fields.positive("final_logit_softcapping", 0);
   config.embedding_scale = std::sqrt(static_cast<double>(config.hidden_size));
   read_layer_types(fields, fields.size("sliding_window_pattern", 6), 4096, config);
+  use_rope_by_type(config);
   config.ropes = {read_rope(fields, config, kFullType, "rope_theta", 1e6),
                   read_rope(fields, config, kSlidingType, "rope_local_base_freq", 1e4)};
   if (config.ropes.back().kind != RopeKind::kDefault) {

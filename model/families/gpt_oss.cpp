@@ -1,31 +1,8 @@
-#include "core/error.h"
 #include "model/families/families.h"
+#include "model/families/layers_by_type.h"
 
 namespace predgen {
 namespace {
-
-constexpr const char *kSlidingLayer = "sliding_attention", *kFullLayer = "full_attention";
-
-/// "layer_types", or every other layer, from the first on, has the window.
-void read_turns(const ConfigFields& fields, ModelConfig& config) {
-  const size_t num_layers = config.layers.size();
-  const bool has_types = fields.has("layer_types");
-  const Json types = has_types ? fields.at("layer_types") : Json::array();
-  if (has_types && (!types.is_array() || types.size() != num_layers)) {
-    fields.fail("layer_types", "must have one entry for each layer");
-  }
-  for (size_t i = 0; i < num_layers; ++i) {
-    const bool slides = has_types ? types[i] == kSlidingLayer : i % 2 == 0;
-    if (has_types && !slides && types[i] != kFullLayer) {
-      fields.fail("layer_types", fmt::format("must be {} or {}, not {}", kSlidingLayer, kFullLayer,
-                                             types[i].dump()));
-    }
-    if (slides && fields.is_null("sliding_window")) {
-      fields.fail("sliding_window", "is null, but there are sliding layers");
-    }
-    if (slides) config.layers[i].attention.window = fields.size("sliding_window", 128);
-  }
-}
 
 void read_gpt_oss(const ConfigFields& fields, ModelConfig& config) {
   fields.only("hidden_act", "silu");
@@ -48,7 +25,7 @@ void read_gpt_oss(const ConfigFields& fields, ModelConfig& config) {
   layer.experts.storage = ExpertStorage::kInterleaved;
   layer.experts.names.router.hugging_face = "mlp.router";
   set_layers(layer, config);
-  read_turns(fields, config);
+  read_layer_types(fields, 2, 128, config);
   RopeConfig& rope = config.ropes.front();
   if (fields.has("rope_scaling") || fields.has("rope_parameters")) {
     rope = RopeConfig::read(fields, config.max_positions, rope.theta);
@@ -67,12 +44,7 @@ void write_gpt_oss(const ModelConfig& config, Json& json) {
   json["attention_bias"] = layer.attention.qkv_bias;
   json["num_local_experts"] = layer.experts.count;
   json["num_experts_per_tok"] = layer.experts.chosen;
-  json["layer_types"] = Json::array();
-  for (const LayerSpec& own : config.layers) {
-    const int64_t window = own.attention.window;
-    if (window > 0) json["sliding_window"] = window;
-    json["layer_types"].push_back(window > 0 ? kSlidingLayer : kFullLayer);
-  }
+  write_layer_types(config, json);
 }
 
 }  // namespace

@@ -24,8 +24,11 @@ void read_layer_types(const ConfigFields& fields, int64_t pattern, int64_t usual
       fields.fail("sliding_window", "is null, but there are sliding layers");
     }
     config.layers[i].attention.window = fields.size("sliding_window", usual_window);
-    config.layers[i].attention.rope = 1;
   }
+}
+
+void use_rope_by_type(ModelConfig& config) {
+  for (LayerSpec& layer : config.layers) layer.attention.rope = layer.attention.window > 0 ? 1 : 0;
 }
 
 void write_layer_types(const ModelConfig& config, Json& json) {

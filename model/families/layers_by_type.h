@@ -10,10 +10,11 @@ namespace predgen {
 
 inline constexpr const char *kSlidingType = "sliding_attention", *kFullType = "full_attention";
 
-/// Windows, and the rotation that goes with them, from "layer_types"; else every `pattern`-th layer
-/// is full.
+/// Windows from "layer_types"; else every `pattern`-th layer is full.
 void read_layer_types(const ConfigFields& fields, int64_t pattern, int64_t usual_window,
                       ModelConfig& config);
+/// Gives the layers with windows the second of the ropes.
+void use_rope_by_type(ModelConfig& config);
 void write_layer_types(const ModelConfig& config, Json& json);
 
 /// What a config.json has for the layers of one type: an object of "rope_parameters" (transformers

@@ -17,6 +17,7 @@ void read_olmo3(const ConfigFields& fields, ModelConfig& config) {
   config.norm_scales_wide = true;
   config.rms_norm_eps = fields.positive("rms_norm_eps", 1e-5);
   read_layer_types(fields, 4, 4096, config);
+  use_rope_by_type(config);
   Json full = rope_fields(fields, kFullType), sliding = rope_fields(fields, kSlidingType);
   // Like the reference: a "rope_theta" beside the other fields is the base of one type, and the
   // other has the usual one.

@@ -213,6 +213,16 @@ TEST(RecurrentLayers, HaveWhatFitsIntoTheirMemory) {
   }
 }
 
+TEST_P(RecurrentLayersOf, TheirLinearsRunInFewBits) {
+  const auto model = Transformer::initialize(GetParam().config(), 1, at::kFloat);
+  const TokenIds tokens{1, 2, 3, 4, 5};
+  const at::Tensor exact = whole(*model, tokens);
+  EXPECT_LT(model->quantize(Quantization::kInt8), 0.02);
+  const double change = ((whole(*model, tokens) - exact).norm() / exact.norm()).item<double>();
+  EXPECT_GT(change, 0);
+  EXPECT_LT(change, 0.05);
+}
+
 TEST(RecurrentLayers, HaveNamesWeightsAndAnEstimateAndNoKernels) {
   const ModelConfig config = hybrid_config();
   const auto model = Transformer::initialize(config, 1, at::kFloat);
