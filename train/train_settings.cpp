@@ -33,18 +33,17 @@ void read_targets(ConfigReader& reader, std::vector<std::string>& targets) {
   if (!reader.is_single("targets")) return reader.optional("targets", targets);
   std::string word;
   reader.optional("targets", word);
-  if (word != "all-linear") {
+  if (word != kAllLinear) {
     reader.problem("targets", "must be all-linear or a list such as [q_proj, v_proj], not " + word);
   }
-  targets = LoraConfig().target_modules;
+  targets = {kAllLinear};
 }
 
 Settings settings_of(LoraConfig& config) {
   constexpr int64_t kHighestRank = 4096;
   constexpr double kHighestAlpha = 1e6;
   const Setting::Special targets{
-      [&config](ConfigReader& reader) { read_targets(reader, config.target_modules); },
-      "all-linear"};
+      [&config](ConfigReader& reader) { read_targets(reader, config.target_modules); }, kAllLinear};
   return {
       {"rank", config.rank, between(1, kHighestRank), "of the adapter"},
       {"alpha", config.alpha, between(0, kHighestAlpha), "the adapter counts alpha / rank times"},

@@ -126,7 +126,9 @@ Json pattern_json(const std::vector<std::pair<std::string, T>>& pattern) {
 
 }  // namespace
 
-AdapterConfig::AdapterConfig(LoraConfig config) : AdapterConfig(std::move(config), "LoRA") {}
+AdapterConfig::AdapterConfig(LoraConfig config) : AdapterConfig(std::move(config), "LoRA") {
+  all_linear_ = lora.target_modules == std::vector<std::string>{kAllLinear};
+}
 
 AdapterConfig::AdapterConfig(LoraConfig config, const std::string& where)
     : lora(std::move(config)) {
@@ -201,7 +203,7 @@ void AdapterConfig::read_targets(const std::string& where) {
   if (targets.is_string()) {
     std::string lower = targets.get<std::string>();
     std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-    all_linear_ = lower == "all-linear";
+    all_linear_ = lower == kAllLinear;
     if (!all_linear_) {
       target_pattern_ =
           std::make_shared<NamePattern>(targets.get<std::string>(), "target_modules", where);
@@ -263,7 +265,7 @@ Json AdapterConfig::to_json() const {
             {"r", lora.rank},
             {"rank_pattern", pattern_json(lora.rank_pattern)},
             {"revision", null},
-            {"target_modules", targets},
+            {"target_modules", all_linear_ ? Json(kAllLinear) : Json(targets)},
             {"task_type", "CAUSAL_LM"},
             {"use_dora", false},
             {"use_rslora", lora.use_rslora}};

@@ -45,18 +45,13 @@ void check_pattern(const char* field, const std::vector<std::pair<std::string, T
 }  // namespace
 
 LoraConfig with_targets_of(const Transformer& model, LoraConfig config) {
-  const std::vector<std::string> usual = LoraConfig().target_modules;
-  if (config.target_modules != usual) return config;
-  std::vector<std::string> names;
+  std::vector<std::string>& names = config.target_modules;
+  if (names != std::vector<std::string>{kAllLinear}) return config;
+  names.clear();
   for (const Linear* linear : model.linears()) {
     const std::string name = linear->name.substr(linear->name.rfind('.') + 1);
     if (linear->is_module && std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
-  std::erase_if(config.target_modules,
-                [&](const auto& name) { return std::ranges::find(names, name) == names.end(); });
-  std::erase_if(names,
-                [&](const auto& name) { return std::ranges::find(usual, name) != usual.end(); });
-  config.target_modules.insert(config.target_modules.end(), names.begin(), names.end());
   return config;
 }
 

@@ -10,14 +10,15 @@
 
 namespace predgen {
 
+inline constexpr const char* kAllLinear = "all-linear";
+
 struct LoraConfig {
   int64_t rank = 16;
   double alpha = 32.0;
   double dropout = 0.0;
   bool use_rslora = false;  // scales by alpha / sqrt(rank), not alpha / rank
-  /// By default all linear layers except the head.
-  std::vector<std::string> target_modules{"q_proj",    "k_proj",  "v_proj",   "o_proj",
-                                          "gate_proj", "up_proj", "down_proj"};
+  /// Ends of names; kAllLinear alone: all linear layers except the head.
+  std::vector<std::string> target_modules{kAllLinear};
   std::string base_model;  // base_model_name_or_path
   /// Layers with another rank or alpha, by the end of their name or a pattern of it (NamePattern).
   /// The first key that matches a layer counts.
@@ -26,8 +27,7 @@ struct LoraConfig {
   TokenIds mask_tokens{};  // see Transformer::set_mask_tokens(); empty: none
 };
 
-/// With the targets of this model's linear layers, if it has the default ones: other parts than
-/// attention and MLP have other names.
+/// With the names of this model's linear layers in place of kAllLinear.
 LoraConfig with_targets_of(const Transformer& model, LoraConfig config);
 
 /// Adds trainable float32 A (uniform +-1/sqrt(in), from the seed) and B = 0 to every linear layer

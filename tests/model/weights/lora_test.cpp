@@ -32,9 +32,10 @@ TEST(Lora, ExpertsHaveNone) {
   ModelConfig config = small_config();
   for (LayerSpec& layer : config.layers) layer.experts = {.count = 4, .chosen = 2, .width = 16};
   const auto model = Transformer::initialize(config, 1, at::kFloat);
-  expect_user_error([&] { attach_lora(*model, {}, 3); },
-                    {"\"gate_proj\" matches no linear layer", "experts have no adapters"});
   LoraConfig all;
+  all.target_modules = {"q_proj", "gate_proj"};
+  expect_user_error([&] { attach_lora(*model, all, 3); },
+                    {"\"gate_proj\" matches no linear layer", "experts have no adapters"});
   all.target_modules = {"q_proj", "o_proj"};
   attach_lora(*model, all, 3);
   EXPECT_TRUE(find(*model, "0.self_attn.q_proj").lora_A.defined());
