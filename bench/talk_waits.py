@@ -55,15 +55,21 @@ def texts_of(prompts, count, fewest_words=1):
     return evenly(rows, count)
 
 
-def spoken_by_people(prompts, count, folder):
-    """Links the recordings as 0.wav and so on into the folder, and returns their texts, "" where there is none."""
+def recordings_of(prompts, count):
+    """The WAV files of a folder, and what is said in them, "" where no text is there."""
     recordings = evenly(sorted(pathlib.Path(prompts).glob("*.wav")), count)
     if not recordings:
         sys.exit(f"{prompts}: holds no WAV files")
+    texts = [recording.with_suffix(".txt") for recording in recordings]
+    return recordings, [text.read_text().strip() if text.exists() else "" for text in texts]
+
+
+def spoken_by_people(prompts, count, folder):
+    """Links the recordings as 0.wav and so on into the folder, and returns their texts."""
+    recordings, texts = recordings_of(prompts, count)
     for i, recording in enumerate(recordings):
         (folder / f"{i}.wav").symlink_to(recording.resolve())
-    texts = [recording.with_suffix(".txt") for recording in recordings]
-    return [text.read_text().strip() if text.exists() else "" for text in texts]
+    return texts
 
 
 def parts_of(text, chance):

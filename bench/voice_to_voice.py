@@ -28,7 +28,7 @@ import wave
 import numpy
 import websockets
 
-from talk_waits import evenly, percentile, word_errors, words
+from talk_waits import percentile, recordings_of, word_errors, words
 
 RATE = 24000
 CHUNK = RATE // 50  # samples: 20 ms, as phones send
@@ -162,10 +162,7 @@ def main():
     arguments.add_argument("--pid", type=int)
     arguments.add_argument("--seconds", type=float, default=20)
     given = arguments.parse_args()
-    files = evenly(sorted(given.recordings.glob("*.wav")), given.count)
-    if not files:
-        sys.exit(f"{given.recordings}: holds no WAV files")
-    texts = [file.with_suffix(".txt").read_text() if file.with_suffix(".txt").exists() else "" for file in files]
+    files, texts = recordings_of(given.recordings, given.count)
     before = processor_seconds(given.pid) if given.pid else 0
     turns = []
     for file in files:
