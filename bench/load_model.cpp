@@ -3,7 +3,7 @@
 //
 // usage: predgen_load_bench FOLDER [fp32|bf16]
 
-#include "model/checkpoint/load_model.h"
+#include "checkpoint/load_model.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/checkpoint/load_model.h"
+#include "checkpoint/load_model.h"
 
 namespace predgen {
 namespace {

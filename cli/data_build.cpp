@@ -1,11 +1,11 @@
 #include <cstdio>
 #include <memory>
 
+#include "checkpoint/checkpoint.h"
 #include "cli/command.h"
 #include "cli/data_command.h"
 #include "cli/setting_flags.h"
 #include "data/dataset_builder.h"
-#include "model/checkpoint/checkpoint.h"
 #include "train/train_config.h"
 
 namespace predgen::cli {

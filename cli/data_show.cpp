@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <memory>
 
+#include "checkpoint/checkpoint.h"
 #include "cli/command.h"
 #include "cli/data_command.h"
 #include "core/error.h"
 #include "data/dataset_store.h"
-#include "model/checkpoint/checkpoint.h"
 #include "text/tokenizer.h"
 
 namespace predgen::cli {

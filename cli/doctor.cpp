@@ -7,12 +7,12 @@
 #include <functional>
 #include <optional>
 
+#include "checkpoint/checkpoint.h"
 #include "cli/command.h"
 #include "cli/machine_report.h"
 #include "cli/measured_models.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "model/checkpoint/checkpoint.h"
 #include "model/cpu/cpu_pass.h"
 #include "model/device_memory.h"
 #include "model/gpu/gpu_pass.h"

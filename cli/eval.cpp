@@ -23,7 +23,7 @@ goes on after a run that was killed.
 Examples:
   predgen eval --config configs/eval/quickstart.yaml
   predgen eval --config configs/eval/sgd_dev.yaml turns.count=20 methods=[baseline,greedy]
-  predgen eval --config configs/eval/sgd_dev.yaml clock.prices=[a5000,this_machine] workers=4
+  predgen eval --config configs/eval/sgd_dev.yaml clock.costs=[a5000,this_machine] workers=4
   predgen eval --config configs/eval/sgd_dev.yaml methods=[baseline,greedy,preemptive] \
     input.end_of_turn_wait=0.5 --by last_change
   predgen eval --compare runs/eval/before runs/eval/after --max-slower 3%
@@ -97,7 +97,7 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
     }
     if (evaluate::any_method(config, &evaluate::Method::draft_model)) {
       std::printf(
-          "+: passes of the draft model, which count by their price in \"x fewer\" and "
+          "+: passes of the draft model, which count by their cost in \"x fewer\" and "
           "\"tokens/pass\".\n");
     }
     std::printf("Results: %s\n", (config.output / "results.json").c_str());

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "evaluate/compare_reports.h"
+#include "evaluate/figure_values.h"
 
 namespace predgen::cli {
 namespace {
@@ -33,6 +34,7 @@ Json read_results(std::filesystem::path path) {
                       path.string(), key);
     }
   }
+  evaluate::accept_old_names(results);
   return results;
 }
 

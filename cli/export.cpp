@@ -3,6 +3,10 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/merged_weights.h"
+#include "checkpoint/save_model.h"
+#include "checkpoint/stacked_tensors.h"
 #include "cli/command.h"
 #include "cli/export_gguf.h"
 #include "cli/interrupt.h"
@@ -13,10 +17,6 @@
 #include "core/json.h"
 #include "core/staged_folder.h"
 #include "core/stop.h"
-#include "model/checkpoint/checkpoint.h"
-#include "model/checkpoint/merged_weights.h"
-#include "model/checkpoint/save_model.h"
-#include "model/checkpoint/stacked_tensors.h"
 #include "model/load_options.h"
 #include "model/weights/sharded_weights.h"
 

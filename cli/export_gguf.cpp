@@ -6,15 +6,15 @@
 #include <limits>
 #include <optional>
 
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/gguf_checkpoint.h"
+#include "checkpoint/merged_weights.h"
+#include "checkpoint/save_gguf.h"
 #include "cli/written_logits.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
 #include "core/stop.h"
-#include "model/checkpoint/checkpoint.h"
-#include "model/checkpoint/gguf_checkpoint.h"
-#include "model/checkpoint/merged_weights.h"
-#include "model/checkpoint/save_gguf.h"
 #include "model/load_options.h"
 
 namespace predgen::cli {

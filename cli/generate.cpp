@@ -215,7 +215,7 @@ void run_generate(const GenerateOptions& options, const std::stop_token& stop) {
   if (options.block_size) decoder.block_size = *options.block_size;
   const bool chooses_window = decoder.name == "jacobi" && !options.block_size;
   if (!decoder.sources.empty() || !engine.model().mask_tokens().empty() || chooses_window)
-    measure_prices(decoder, engine);
+    measure_costs(decoder, engine);
   std::shared_ptr<const Sampler> sampler;
   if (const auto drawn = options.sampling.parse(settings)) {
     sampler = std::make_shared<Sampler>(*drawn);

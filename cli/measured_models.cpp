@@ -6,8 +6,8 @@
 #include <chrono>
 #include <limits>
 
+#include "checkpoint/checkpoint.h"
 #include "core/model_names.h"
-#include "model/checkpoint/checkpoint.h"
 #include "model/device_memory.h"
 #include "model/row_product.h"
 

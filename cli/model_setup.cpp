@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "checkpoint/load_model.h"
 #include "core/error.h"
-#include "model/checkpoint/load_model.h"
 
 namespace predgen::cli {
 

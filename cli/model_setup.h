@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
+#include "checkpoint/checkpoint.h"
 #include "cli/command.h"
-#include "model/checkpoint/checkpoint.h"
 #include "model/load_options.h"
 #include "model/transformer.h"
 #include "text/token_ids.h"

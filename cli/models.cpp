@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "checkpoint/checkpoint.h"
 #include "cli/command.h"
 #include "cli/models_get.h"
 #include "cli/models_rm.h"
@@ -12,7 +13,6 @@
 #include "core/model_names.h"
 #include "core/speech_model.h"
 #include "core/text.h"
-#include "model/checkpoint/checkpoint.h"
 
 namespace predgen::cli {
 namespace fs = std::filesystem;

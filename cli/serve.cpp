@@ -27,8 +27,8 @@
 #include "model/memory_left.h"
 #include "runtime/converse/end_readout.h"
 #include "runtime/converse/session_options.h"
+#include "runtime/cost/engine_costs.h"
 #include "runtime/generate/make_generator.h"
-#include "runtime/price/engine_prices.h"
 #include "serve/http/http_server.h"
 #include "serve/openai/completer.h"
 #include "serve/openai/openai_api.h"
@@ -107,8 +107,9 @@ Ears load_ears(const HearingOptions& config) {
 }
 
 SessionConfig session_config(const serve::ServeConfig& config, const std::string& readout_of,
-                             bool has_adapter, bool has_voice, Engine& engine, Baton& baton) {
-  const Baton::Hold hold(baton);
+                             bool has_adapter, bool has_voice, Engine& engine,
+                             EngineLock& engine_lock) {
+  const EngineLock::Hold hold(engine_lock);
   SessionOptions options = static_cast<const SessionOptions&>(config);
   options.end_readout = find_end_readout(readout_of, engine.model().vocab_size(), has_adapter);
   options.has_voice = has_voice;
@@ -137,13 +138,13 @@ int64_t choose_pool(const serve::ServeConfig& config, const LanguageModel& model
   return positions;
 }
 
-/// The first passes take longer than others. Returns their prices, or `known` if it has any.
-PassPrices warm_up(Engine& engine, Baton& baton, const PassPrices& known) {
-  const Baton::Hold hold(baton);
+/// The first passes take longer than others. Returns their costs, or `known` if it has any.
+PassCosts warm_up(Engine& engine, EngineLock& engine_lock, const PassCosts& known) {
+  const EngineLock::Hold hold(engine_lock);
   const int64_t widest = std::min<int64_t>(16, engine.model().max_positions() - 1);
-  PassPrices prices = known.is_known() ? known : measure_prices(engine, widest);
-  engine.share_fairly(prices.tokens_for(1), measure_reading(engine));
-  return prices;
+  PassCosts costs = known.is_known() ? known : measure_costs(engine, widest);
+  engine.share_fairly(costs.tokens_for(1), measure_reading(engine));
+  return costs;
 }
 
 std::string voice_summary(const VoiceFlags& flags, const Voice* voice) {
@@ -204,26 +205,27 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
   const std::unique_ptr<const Voice> voice = make_voice(options.voice.parse());
   const Ears ears = load_ears(config.realtime.hearing);
   const GenerationDefaults defaults = read_generation_defaults(checkpoint->read_generation());
-  Baton baton;
+  EngineLock engine_lock;
   const std::shared_ptr<const LanguageModel> model = set_up_model(*checkpoint, options.model);
   Engine engine(model, {.pass_tokens = config.pass_tokens,
                         .pool_positions = choose_pool(config, *model),
-                        .baton = &baton,
+                        .engine_lock = &engine_lock,
                         .has_thread = true});
   const SessionConfig session =
       session_config(config, ears.name.empty() ? "" : checkpoint->name(),
-                     !options.model.adapter.empty(), voice != nullptr, engine, baton);
-  const PassPrices prices = warm_up(engine, baton, session.generator.prices);
-  if (config.realtime.drafts_yield) engine.yield_speculation(prices.tokens_for(1));
+                     !options.model.adapter.empty(), voice != nullptr, engine, engine_lock);
+  const PassCosts costs = warm_up(engine, engine_lock, session.generator.costs);
+  if (config.realtime.drafts_yield) engine.yield_speculation(costs.tokens_for(1));
 
   SystemClock clock(stop);
   serve::ServeMetrics metrics;
-  serve::Completer completer(engine, baton, *tokenizer, defaults, config, metrics, clock, prices);
+  serve::Completer completer(engine, engine_lock, *tokenizer, defaults, config, metrics, clock,
+                             costs);
   std::optional<serve::ServerTools> tools;
   if (servers) completer.set_tools(tools.emplace(*servers, metrics, config.tools.api_keys_sha256));
   const serve::RealtimeHost host{
       .engine = engine,
-      .baton = baton,
+      .engine_lock = engine_lock,
       .tokenizer = *tokenizer,
       .clock = clock,
       .metrics = metrics,
@@ -240,7 +242,7 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
                 .may_sample = session.verifier.name == "greedy"},
       .make_recogniser = ears.make};
   serve::RealtimeApi realtime(host, config.realtime.max_sessions);
-  serve::OpenAiApi api(completer, baton, metrics, realtime, config.model_name,
+  serve::OpenAiApi api(completer, engine_lock, metrics, realtime, config.model_name,
                        serve::Access(config));
   serve::HttpServer server(
       config.host, static_cast<int>(config.port), config.limits,

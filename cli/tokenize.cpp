@@ -3,11 +3,11 @@
 #include <cstdio>
 #include <memory>
 
+#include "checkpoint/checkpoint.h"
 #include "cli/command.h"
 #include "cli/input_rows.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "model/checkpoint/checkpoint.h"
 #include "text/utf8.h"
 
 namespace predgen::cli {

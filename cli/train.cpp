@@ -6,12 +6,12 @@
 #include <memory>
 #include <optional>
 
+#include "checkpoint/checkpoint.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/launch_ranks.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "model/checkpoint/checkpoint.h"
 #include "train/distributed/process_communicator.h"
 #include "train/distributed/single_process_communicator.h"
 

@@ -218,8 +218,8 @@ class TypedTurns : private ConversationListener {
   void use_decoder(const std::string& name) {
     SessionConfig config = session_.config();
     config.generator.name = name;
-    if (config.wants_prices(loaded_.engine().model()) && !config.generator.prices.is_known())
-      measure_prices(config.generator, loaded_.engine());
+    if (config.wants_costs(loaded_.engine().model()) && !config.generator.costs.is_known())
+      measure_costs(config.generator, loaded_.engine());
     session_.set_generator(config.generator);
   }
 

@@ -3,9 +3,9 @@
 #include <memory>
 #include <stop_token>
 
+#include "checkpoint/checkpoint.h"
 #include "cli/loaded_session.h"
 #include "core/clock.h"
-#include "model/checkpoint/checkpoint.h"
 
 namespace predgen::cli {
 

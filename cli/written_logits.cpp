@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "checkpoint/logit_check.h"
 #include "core/error.h"
 #include "core/stop.h"
-#include "model/checkpoint/logit_check.h"
 
 namespace predgen::cli {
 

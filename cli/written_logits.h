@@ -4,8 +4,8 @@
 
 #include <stop_token>
 
+#include "checkpoint/merged_weights.h"
 #include "core/json.h"
-#include "model/checkpoint/merged_weights.h"
 
 namespace predgen::cli {
 

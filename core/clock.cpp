@@ -41,8 +41,8 @@ Seconds VirtualClock::now() const { return measured() + offset_; }
 
 void VirtualClock::sleep_until(Seconds time) { offset_ += std::max(time - now(), Seconds(0)); }
 
-void VirtualClock::advance(Seconds price) {
-  if (computation_ == Computation::kCostTable) offset_ += price;
+void VirtualClock::advance(Seconds cost) {
+  if (computation_ == Computation::kCostTable) offset_ += cost;
 }
 
 void VirtualClock::exclude(Seconds elapsed) {

@@ -44,8 +44,8 @@ class VirtualClock : public Clock {
   Seconds now() const override;
   void sleep_until(Seconds time) override;
 
-  /// Adds the price of some work; kCostTable only (kMeasured has already counted it).
-  void advance(Seconds price);
+  /// Adds the cost of some work; kCostTable only (kMeasured has already counted it).
+  void advance(Seconds cost);
   /// Takes back time that belongs to another resource, such as speech synthesis running beside
   /// the language model; kMeasured only.
   void exclude(Seconds elapsed);

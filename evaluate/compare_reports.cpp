@@ -29,8 +29,7 @@ using RowsOfRun = std::map<std::string, std::map<int64_t, const Json*>>;
 RowsOfRun rows_of_run(const Json& report, const Json& run) {
   RowsOfRun rows;
   for (const Json& row : report.at("turns")) {
-    if (row.at("model") != run.at("model") || row.at("price") != run.at("price").at("name"))
-      continue;
+    if (row.at("model") != run.at("model") || row.at("cost") != run.at("cost").at("name")) continue;
     rows[row.at("method")][row.at("turn")] = &row;
   }
   return rows;
@@ -123,8 +122,8 @@ void check_bounds(const std::string& name, const Json& method, const ComparisonB
 }
 
 std::string run_name(const Json& run) {
-  return run.at("model").get<std::string>() + ", price " +
-         run.at("price").at("name").get<std::string>();
+  return run.at("model").get<std::string>() + ", cost " +
+         run.at("cost").at("name").get<std::string>();
 }
 
 }  // namespace
@@ -136,7 +135,7 @@ Json compare_reports(const Json& before, const Json& after, const ComparisonBoun
                     after["num_turns"].dump());
   }
   if (runs_before.size() != runs_after.size()) {
-    throw UserError("one report is of {} models and prices, the other of {}: compare equal numbers",
+    throw UserError("one report is of {} models and costs, the other of {}: compare equal numbers",
                     runs_before.size(), runs_after.size());
   }
   Json comparison{{"runs", Json::array()}, {"changed", Json::array()}, {"crossed", Json::array()}};

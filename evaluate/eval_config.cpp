@@ -6,7 +6,7 @@
 
 #include "core/config_value.h"
 #include "core/error.h"
-#include "evaluate/run_price.h"
+#include "evaluate/run_cost.h"
 #include "model/model_settings.h"
 #include "runtime/generate/make_generator.h"
 
@@ -24,53 +24,55 @@ std::string named_twice(const std::vector<std::string>& names) {
   return "";
 }
 
-/// `cost` is the short form of a single price.
-void read_prices(ConfigReader& clock, EvalConfig& config) {
+/// `cost` is the short form of a single cost.
+void read_costs(ConfigReader& clock, EvalConfig& config) {
+  clock.accept_old_name("prices", "costs");
+  clock.accept_old_name("priced_parameters", "cost_parameters");
   const std::vector<std::string> measured{"wall_clock"}, table{"given"};
-  if (clock.has("cost") || !clock.has("prices")) {
-    clock.choice("cost", config.prices, {{"measured", measured}, {"table", table}});
+  if (clock.has("cost") || !clock.has("costs")) {
+    clock.choice("cost", config.costs, {{"measured", measured}, {"table", table}});
   }
-  const bool by_table = config.prices == table;
-  clock.optional("prices", config.prices);
-  if (clock.has("prices") && clock.has("cost") && (!by_table || has(config.prices, "wall_clock"))) {
-    clock.problem("cost", "leave it out: the prices say it ('wall_clock' is the measured one)");
+  const bool by_table = config.costs == table;
+  clock.optional("costs", config.costs);
+  if (clock.has("costs") && clock.has("cost") && (!by_table || has(config.costs, "wall_clock"))) {
+    clock.problem("cost", "leave it out: the costs say it ('wall_clock' is the measured one)");
   }
-  if (config.prices.empty()) clock.problem("prices", "name at least one");
-  for (const std::string& name : config.prices) {
-    if (has(price_names(), name)) continue;
-    clock.problem("prices", fmt::format("there is no price '{}'; use {}", name,
-                                        fmt::join(price_names(), ", ")));
+  if (config.costs.empty()) clock.problem("costs", "name at least one");
+  for (const std::string& name : config.costs) {
+    if (has(cost_names(), name)) continue;
+    clock.problem(
+        "costs", fmt::format("there is no cost '{}'; use {}", name, fmt::join(cost_names(), ", ")));
   }
-  if (config.clock == EvalClock::kReal && config.prices != measured) {
-    clock.problem(clock.has("prices") ? "prices" : "cost", "a cost table needs the virtual clock");
+  if (config.clock == EvalClock::kReal && config.costs != measured) {
+    clock.problem(clock.has("costs") ? "costs" : "cost", "a cost table needs the virtual clock");
   }
 }
 
 Settings clock_settings(EvalConfig& config) {
   const std::vector<std::pair<std::string, EvalClock>> clocks{{"real", EvalClock::kReal},
                                                               {"virtual", EvalClock::kVirtual}};
-  const Setting::Special prices{[&config](ConfigReader& clock) { read_prices(clock, config); },
-                                value_yaml(config.prices)};
+  const Setting::Special costs{[&config](ConfigReader& clock) { read_costs(clock, config); },
+                               value_yaml(config.costs)};
   const Setting::Special per_draft_pass{
       [&config](ConfigReader& clock) {
         if (!clock.has("seconds_per_draft_pass")) return;
         clock.optional("seconds_per_draft_pass", config.seconds_per_draft_pass, 1e-9, 1e3);
-        if (has(config.prices, "given")) return;
-        clock.problem("seconds_per_draft_pass", "is of the price 'given', which is not asked for");
+        if (has(config.costs, "given")) return;
+        clock.problem("seconds_per_draft_pass", "is of the cost 'given', which is not asked for");
       },
       "null"};
   return {{"kind", config.clock, clocks, "whether turns take the time that they take here"},
-          Setting("prices", prices,
+          Setting("costs", costs,
                   "what passes cost, each in a run of its own: wall_clock, given, this_machine, or "
                   "a card; cost: measured or table is short for wall_clock or given alone")
-              .checked([&config] { return named_twice(config.prices); }),
+              .checked([&config] { return named_twice(config.costs); }),
           {"seconds_per_pass", config.seconds_per_pass, between(0, 1e3),
-           "price given: one forward pass"},
+           "cost given: one forward pass"},
           {"seconds_per_token", config.seconds_per_token, between(0, 1e3),
            "and more for each token of it"},
           {"seconds_per_draft_pass", per_draft_pass,
            "and one of the draft model; absent: by the bytes that it reads"},
-          {"priced_parameters", config.priced_parameters, between(0, 1e13),
+          {"cost_parameters", config.cost_parameters, between(0, 1e13),
            "cards: of a bf16 model this large; 0: the one that runs"},
           {"seconds_to_first_audio", config.seconds_to_first_audio, between(0, 1e3),
            "not by the wall clock: from a sentence to its first samples"},
@@ -87,7 +89,7 @@ Settings speech_settings(EvalConfig& config) {
               .must(
                   [&config] {
                     return !config.same_device || config.voice.kind != VoiceKind::kNone ||
-                           !has(config.prices, "wall_clock");
+                           !has(config.costs, "wall_clock");
                   },
                   "by the wall clock there is no speech without a voice")};
 }
@@ -189,8 +191,8 @@ Settings settings_of(EvalConfig& config) {
         threads_setting(config.threads),
         Setting("workers", config.workers, between(1, 1024),
                 "turns at a time, each with that many threads and its own weights")
-            .must([&config] { return config.workers == 1 || !has(config.prices, "wall_clock"); },
-                  "several would slow each other by the wall clock: use other prices")}});
+            .must([&config] { return config.workers == 1 || !has(config.costs, "wall_clock"); },
+                  "several would slow each other by the wall clock: use other costs")}});
 }
 
 EvalConfig read_eval_config(ConfigReader& reader) {

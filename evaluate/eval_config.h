@@ -16,7 +16,7 @@ enum class EvalClock { kReal, kVirtual };
 
 /// Everything that configs/eval/*.yaml may say; settings_of() says what it means.
 struct EvalConfig {
-  std::vector<std::filesystem::path> models;  // one at least; each is run by each price
+  std::vector<std::filesystem::path> models;  // one at least; each is run by each cost
   std::filesystem::path adapter, draft_model, past_answers, chat_template, output;
   std::vector<std::string> methods{"baseline", "greedy"};
   std::string system_prompt = "none";  // the same in every method
@@ -26,9 +26,9 @@ struct EvalConfig {
   double characters_per_minute = 600, end_of_turn_wait = 0;
 
   EvalClock clock = EvalClock::kVirtual;
-  std::vector<std::string> prices{"wall_clock"};  // of price_names(); each is a run of its own
+  std::vector<std::string> costs{"wall_clock"};  // of cost_names(); each is a run of its own
   double seconds_per_pass = 0.027, seconds_per_token = 0, seconds_per_draft_pass = 0;
-  double priced_parameters = 0, seconds_to_first_audio = 0.1, seconds_per_character = 0;
+  double cost_parameters = 0, seconds_to_first_audio = 0.1, seconds_per_character = 0;
   VoiceOptions voice;  // with a voice, answer.wav is the first turn's answer
   bool same_device = false;
 

@@ -1,8 +1,8 @@
 #include "evaluate/eval_worker.h"
 
+#include "checkpoint/load_model.h"
 #include "core/error.h"
 #include "data/past_answers.h"
-#include "model/checkpoint/load_model.h"
 #include "model/stream_priority.h"
 #include "runtime/generate/model_source.h"
 
@@ -54,18 +54,18 @@ std::shared_ptr<const EvalWeights> load_eval_weights(const EvalConfig& config,
   return std::make_shared<const EvalWeights>(std::move(weights));
 }
 
-RunPrice price_of(const std::string& name, const EvalConfig& config, const EvalWeights& weights) {
+RunCost cost_of(const std::string& name, const EvalConfig& config, const EvalWeights& weights) {
   Engine engine(weights.base, engine_config(config));
-  const PricedEngine model{engine, *weights.base, weights.quantization};
-  if (!weights.draft) return make_price(name, config, model, nullptr);
+  const CostedEngine model{engine, *weights.base, weights.quantization};
+  if (!weights.draft) return make_cost(name, config, model, nullptr);
   Engine draft_engine(weights.draft, engine_config(config));
-  const PricedEngine draft{draft_engine, *weights.draft, weights.quantization};
-  return make_price(name, config, model, &draft);
+  const CostedEngine draft{draft_engine, *weights.draft, weights.quantization};
+  return make_cost(name, config, model, &draft);
 }
 
 EvalWorker::EvalWorker(const EvalConfig& config, std::shared_ptr<const EvalWeights> weights,
-                       const RunPrice& price, const std::vector<EvalTurn>& turns,
-                       const Voice* voice, AudioSink* first_answer, const std::stop_token& stop)
+                       const RunCost& cost, const std::vector<EvalTurn>& turns, const Voice* voice,
+                       AudioSink* first_answer, const std::stop_token& stop)
     : weights_(std::move(weights)),
       stream_(make_stream(weights_->base->device(), StreamPriority::kHigh)),
       turns_(turns),
@@ -85,7 +85,7 @@ EvalWorker::EvalWorker(const EvalConfig& config, std::shared_ptr<const EvalWeigh
                              .past_answers = weights_->past_answers});
   // Several workers would count each other's joules.
   if (config.workers == 1) models_->energy = make_energy_counter(weights_->base->device());
-  runner_.emplace(config, price, *models_, turns.front());
+  runner_.emplace(config, cost, *models_, turns.front());
 }
 
 }  // namespace predgen::evaluate

@@ -27,15 +27,15 @@ struct EvalWeights {
 std::shared_ptr<const EvalWeights> load_eval_weights(const EvalConfig& config,
                                                      const std::filesystem::path& model);
 
-/// The RunPrice called `name` for these weights.
-RunPrice price_of(const std::string& name, const EvalConfig& config, const EvalWeights& weights);
+/// The RunCost called `name` for these weights.
+RunCost cost_of(const std::string& name, const EvalConfig& config, const EvalWeights& weights);
 
 /// Runs conversations on the thread that made it, and is destroyed there. Borrows arguments passed
 /// by reference or pointer, but not the weights; speaks with a synthesizer of its own.
 class EvalWorker {
  public:
   EvalWorker(const EvalConfig& config, std::shared_ptr<const EvalWeights> weights,
-             const RunPrice& price, const std::vector<EvalTurn>& turns, const Voice* voice,
+             const RunCost& cost, const std::vector<EvalTurn>& turns, const Voice* voice,
              AudioSink* first_answer, const std::stop_token& stop);
   EvalRun run(size_t begin, size_t end) const { return runner_->run(turns_, begin, end); }
 

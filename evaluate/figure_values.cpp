@@ -198,10 +198,23 @@ void add_figure_values(Json& run, const std::vector<const Json*>& rows) {
 
 bool is_of_run(const Json& row, const Json& run) {
   return text_at(row, {"model"}) == text_at(run, {"model"}) &&
-         text_at(row, {"price"}) == text_at(run, {"price", "name"});
+         text_at(row, {"cost"}) == text_at(run, {"cost", "name"});
+}
+
+void accept_old_names(Json& report) {
+  if (!report.is_structured()) return;
+  for (Json& child : report) accept_old_names(child);
+  for (const auto& [old, name] :
+       {std::pair("price", "cost"), std::pair("draft_price", "draft_cost")}) {
+    if (!report.is_object() || !report.contains(old) || report.contains(name)) continue;
+    Json value = report.at(old);
+    report.erase(old);
+    report[name] = std::move(value);
+  }
 }
 
 void complete_report(Json& report) {
+  accept_old_names(report);
   report["set"] = describe_set(text_at(report, {"config"}));
   for (Json& run : report["runs"]) {
     std::vector<const Json*> rows;

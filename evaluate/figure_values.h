@@ -21,6 +21,9 @@ void add_figure_values(Json& run, const std::vector<const Json*>& rows);
 /// Whether a row of a results.json's "turns" belongs to this one of its runs.
 bool is_of_run(const Json& row, const Json& run);
 
+/// Renames what older versions wrote as "price" and "draft_price".
+void accept_old_names(Json& report);
+
 /// The same for every run of a results.json, and its "set" (describe_set()): older versions wrote
 /// neither, and rows may have been graded since.
 void complete_report(Json& report);

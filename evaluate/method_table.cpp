@@ -157,16 +157,15 @@ TextTable category_table(const Json& run) {
 }
 
 std::string run_title(const Json& run) {
-  const Json& price = at_path(run, {"price"});
-  std::string title =
-      fmt::format("{}, price {}", text_at(run, {"model"}), text_at(price, {"name"}));
-  const auto pass = number_at(price, {"seconds_per_pass"}),
-             token = number_at(price, {"seconds_per_token"});
+  const Json& cost = at_path(run, {"cost"});
+  std::string title = fmt::format("{}, cost {}", text_at(run, {"model"}), text_at(cost, {"name"}));
+  const auto pass = number_at(cost, {"seconds_per_pass"}),
+             token = number_at(cost, {"seconds_per_token"});
   if (pass) {
     title += fmt::format(": {:.4g} ms a pass and {:.4g} ms a token", 1e3 * *pass,
                          1e3 * token.value_or(0));
   }
-  return title + " (" + text_at(price, {"basis"}) + ")";
+  return title + " (" + text_at(cost, {"basis"}) + ")";
 }
 
 std::string heard_line(const Json& report) {

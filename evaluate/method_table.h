@@ -21,7 +21,7 @@ TextTable method_table(const Json& run);
 /// without categories.
 TextTable category_table(const Json& run);
 
-/// The model of these figures, and the price.
+/// The model of these figures, and the cost.
 std::string run_title(const Json& run);
 
 /// How well spoken turns were heard, in a sentence; empty for a set that does not say.

@@ -182,7 +182,7 @@ Json summarize_run(const ReportInput& input, const ReportRun& run) {
   const auto& overlap = input.training_overlap;
   Json summary = summarize_turns(input, run, [](size_t) { return true; });
   summary["model"] = run.model;
-  summary["price"] = run.price;
+  summary["cost"] = run.cost;
   summary["groups"] = group_turns(run.rows, input.methods);
   Rows rows;
   for (const Json& row : run.rows) rows.push_back(&row);
@@ -205,7 +205,7 @@ Json make_report(const ReportInput& input) {
     for (const Json& one : some) {
       Json& row = all.emplace_back(one);
       row["model"] = run.model;
-      row["price"] = run.price.at("name");
+      row["cost"] = run.cost.at("name");
     }
   };
   for (const ReportRun& run : input.runs) {

@@ -10,10 +10,10 @@
 
 namespace predgen::evaluate {
 
-/// Results of one model on the set at one price.
+/// Results of one model on the set at one cost.
 struct ReportRun {
   std::string model;
-  Json price;         // to_json(RunPrice)
+  Json cost;          // to_json(RunCost)
   Json rows, failed;  // of to_json(EvalRun)
 };
 
@@ -27,7 +27,7 @@ struct ReportInput {
       training_overlap{};  // by turn; empty: no training data given
 };
 
-/// results.json: "runs" (for each model and price "methods", a summary of every metric by method,
+/// results.json: "runs" (for each model and cost "methods", a summary of every metric by method,
 /// "comparisons", and "unseen", the same over the turns that are not in the training data, if
 /// some are; what pictures show besides: add_figure_values()), "methods", "comparisons" and
 /// "unseen" of the first run again, "turns" (one row per run, turn and method), "failed" (turns

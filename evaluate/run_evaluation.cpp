@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "audio/wav_sink.h"
+#include "checkpoint/checkpoint.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/hash.h"
@@ -21,7 +22,6 @@
 #include "evaluate/run_conversations.h"
 #include "evaluate/training_overlap.h"
 #include "evaluate/turn_sets.h"
-#include "model/checkpoint/checkpoint.h"
 #include "model/weights/weights_hash.h"
 
 namespace predgen::evaluate {
@@ -92,15 +92,15 @@ Json run_evaluation(const EvalConfig& config, const ConfigReader& reader, const 
   const std::filesystem::path unfinished_wav = config.output / "answer.wav.tmp";
   std::unique_ptr<WavSink> sink;
 
-  const size_t num_runs = config.models.size() * config.prices.size();
+  const size_t num_runs = config.models.size() * config.costs.size();
   Progress progress("eval", "turns", static_cast<int64_t>(turns.turns.size() * num_runs));
-  const auto name_of = [](const std::filesystem::path& model, const std::string& price) {
-    return model.string() + ' ' + price;
+  const auto name_of = [](const std::filesystem::path& model, const std::string& cost) {
+    return model.string() + ' ' + cost;
   };
   int64_t num_done = 0;  // of all runs, before the first one resumes: they are not done now
   for (const std::filesystem::path& model : config.models) {
-    for (const std::string& price : config.prices) {
-      num_done += static_cast<int64_t>(count_done_turns(turns, name_of(model, price), journal));
+    for (const std::string& cost : config.costs) {
+      num_done += static_cast<int64_t>(count_done_turns(turns, name_of(model, cost), journal));
     }
   }
   progress.update(num_done);
@@ -112,14 +112,14 @@ Json run_evaluation(const EvalConfig& config, const ConfigReader& reader, const 
       weights = load_eval_weights(config, model);
     }
     environment["models"][model.string()] = describe_model(*weights->base);
-    for (const std::string& price_name : config.prices) {
-      const std::string name = name_of(model, price_name);
-      std::optional<Json> priced = journal.find("price " + name);
-      if (!priced) {  // a resumed run keeps the prices that it began with
-        priced = to_json(price_of(price_name, config, *weights));
-        journal.append("price " + name, *priced);
+    for (const std::string& cost_name : config.costs) {
+      const std::string name = name_of(model, cost_name);
+      std::optional<Json> costed = journal.find("cost " + name);
+      if (!costed) {  // a resumed run keeps the costs that it began with
+        costed = to_json(cost_of(cost_name, config, *weights));
+        journal.append("cost " + name, *costed);
       }
-      const RunPrice price = run_price_from(*priced);
+      const RunCost cost = run_cost_from(*costed);
       if (voice && runs.empty() && !journal.find(name + " 0")) {
         sink = std::make_unique<WavSink>(unfinished_wav, voice->sample_rate());
       }
@@ -127,7 +127,7 @@ Json run_evaluation(const EvalConfig& config, const ConfigReader& reader, const 
       std::atomic<int> num_workers = 0;
       const auto make_worker = [&]() -> RunConversation {
         const auto own = num_workers++ == 0 ? weights : load_eval_weights(config, model);
-        const auto worker = std::make_shared<const EvalWorker>(config, own, price, turns.turns,
+        const auto worker = std::make_shared<const EvalWorker>(config, own, cost, turns.turns,
                                                                voice.get(), first_answer, stop);
         return [worker, &sink](size_t begin, size_t end) {
           EvalRun run = worker->run(begin, end);
@@ -138,14 +138,14 @@ Json run_evaluation(const EvalConfig& config, const ConfigReader& reader, const 
       Json done = run_conversations(turns, name, config.workers, make_worker, journal,
                                     [&](size_t num_turns) {
                                       num_done += static_cast<int64_t>(num_turns);
-                                      progress.update(num_done, price_name);
+                                      progress.update(num_done, cost_name);
                                     });
       for (const Json& failed : done["failed"]) {
         spdlog::warn("left out of every method: turn {} failed with {}: {}",
                      failed["id"].get<std::string>(), failed["method"].get<std::string>(),
                      failed["error"].get<std::string>());
       }
-      runs.push_back({model, *priced, std::move(done["rows"]), std::move(done["failed"])});
+      runs.push_back({model, *costed, std::move(done["rows"]), std::move(done["failed"])});
     }
   }
   progress.finish();

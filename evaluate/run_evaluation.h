@@ -14,7 +14,7 @@ struct RunOptions {
   bool restart = false;  // drops what an unfinished run has left
 };
 
-/// Runs every model at every price on all turns, writes the report into the configuration's output
+/// Runs every model at every cost on all turns, writes the report into the configuration's output
 /// and returns it. Finished turns are kept in a journal there until then, and a run of the same
 /// configuration, turns, weights and version resumes after them. `reader` has read `config`.
 /// UserError for what cannot be run. Interrupted after a stop. Runs on LibTorch's threads: the

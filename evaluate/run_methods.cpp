@@ -11,7 +11,7 @@
 #include "hear/transcripts/scheduled_source.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/system_prompt.h"
-#include "runtime/price/engine_prices.h"
+#include "runtime/cost/engine_costs.h"
 #include "runtime/speech/make_speaker.h"
 
 namespace predgen::evaluate {
@@ -43,10 +43,10 @@ std::string system_message(const EvalConfig& config, const EvalTurn& turn) {
   return text + between + turn.instruction;
 }
 
-std::unique_ptr<Clock> make_clock(const EvalConfig& config, const RunPrice& price,
+std::unique_ptr<Clock> make_clock(const EvalConfig& config, const RunCost& cost,
                                   const std::stop_token& stop) {
   if (config.clock == EvalClock::kReal) return std::make_unique<SystemClock>(stop);
-  return std::make_unique<VirtualClock>(price.prices.is_known()
+  return std::make_unique<VirtualClock>(cost.costs.is_known()
                                             ? VirtualClock::Computation::kCostTable
                                             : VirtualClock::Computation::kMeasured);
 }
@@ -54,8 +54,8 @@ std::unique_ptr<Clock> make_clock(const EvalConfig& config, const RunPrice& pric
 /// Charges passes to the clock while this lives.
 class ChargedPasses {
  public:
-  ChargedPasses(Engine& engine, VirtualClock& clock, const PassPrices& prices) : engine_(engine) {
-    engine.observe_passes(charge_passes(clock, prices));
+  ChargedPasses(Engine& engine, VirtualClock& clock, const PassCosts& costs) : engine_(engine) {
+    engine.observe_passes(charge_passes(clock, costs));
   }
   ~ChargedPasses() { engine_.observe_passes({}); }
   ChargedPasses(const ChargedPasses&) = delete;
@@ -65,13 +65,13 @@ class ChargedPasses {
   Engine& engine_;
 };
 
-/// `priced`: with pass prices.
+/// `costed`: with pass costs.
 SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
                              const EvalTurn& turn, const Method& method,
-                             const GeneratorConfig& priced) {
+                             const GeneratorConfig& costed) {
   SessionConfig session{.turn = config.turn,
                         .verifier = method.verifier,
-                        .generator = priced,
+                        .generator = costed,
                         .system_prompt = system_message(config, turn)};
   session.turn.work = method.work;
   session.turn.sound_ahead = method.sound_ahead;
@@ -134,39 +134,39 @@ std::vector<size_t> conversation_bounds(const std::vector<EvalTurn>& turns) {
   return bounds;
 }
 
-MethodRunner::MethodRunner(const EvalConfig& config, const RunPrice& price,
-                           const EvalModels& models, const EvalTurn& warm_up)
+MethodRunner::MethodRunner(const EvalConfig& config, const RunCost& cost, const EvalModels& models,
+                           const EvalTurn& warm_up)
     : config_(config),
-      price_(price),
+      cost_(cost),
       models_(models),
-      priced_{.block_size = config.jacobi_block_size,
+      costed_{.block_size = config.jacobi_block_size,
               .draft_width = config.draft_width,
-              .prices = price.prices,
+              .costs = cost.costs,
               .draft_model = models.draft,
               .past_answers = models.past_answers} {
   for (const std::string& name : config.methods) methods_.push_back(parse_method(name));
-  if (price.prices.is_known()) return;
+  if (cost.costs.is_known()) return;
   for (const Method& method : methods_) {
     PauseHistory pauses;
     run_row(warm_up, method, nullptr, pauses);
   }
-  const auto wants_prices = [&](const Method& method) {
+  const auto wants_costs = [&](const Method& method) {
     const Engine& engine = engine_of(models, method);
-    return session_config(config, models, warm_up, method, priced_).wants_prices(engine.model());
+    return session_config(config, models, warm_up, method, costed_).wants_costs(engine.model());
   };
-  if (std::ranges::any_of(methods_, wants_prices)) measure_prices(priced_, models.base);
+  if (std::ranges::any_of(methods_, wants_costs)) measure_costs(costed_, models.base);
 }
 
 EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioSink* sink,
                               PauseHistory& pauses) const {
   Engine& engine = engine_of(models_, method);
-  const std::unique_ptr<Clock> clock = make_clock(config_, price_, models_.stop);
+  const std::unique_ptr<Clock> clock = make_clock(config_, cost_, models_.stop);
   std::optional<ChargedPasses> charged, charged_draft;
-  if (price_.prices.is_known()) {
+  if (cost_.costs.is_known()) {
     auto& virtual_clock = dynamic_cast<VirtualClock&>(*clock);
-    charged.emplace(engine, virtual_clock, price_.prices);
+    charged.emplace(engine, virtual_clock, cost_.costs);
     if (method.draft_model)
-      charged_draft.emplace(*models_.draft, virtual_clock, price_.prices.of_draft_model());
+      charged_draft.emplace(*models_.draft, virtual_clock, cost_.costs.of_draft_model());
   }
   std::unique_ptr<AudioSink> silence;
   if (config_.clock == EvalClock::kReal && models_.voice && !sink) {
@@ -177,11 +177,11 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
                         .sink = sink,
                         .ahead = models_.ahead,
                         .same_device = config_.same_device};
-  if (price_.prices.is_known()) {
+  if (cost_.costs.is_known()) {
     speech.cost = SpeechCost{.to_first_audio = Seconds(config_.seconds_to_first_audio),
                              .per_character = Seconds(config_.seconds_per_character)};
   }
-  SessionConfig conversation = session_config(config_, models_, turn, method, priced_);
+  SessionConfig conversation = session_config(config_, models_, turn, method, costed_);
   conversation.pauses = pauses;
   Session session(conversation, engine, models_.tokenizer,
                   make_speaker(*clock, speech, models_.stop), *clock);
@@ -208,7 +208,7 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
   if (const std::optional<double> joules = read_energy(); joules && joules_before) {
     row.joules = *joules - *joules_before;
   }
-  if (method.draft_model) row.draft_price = priced_.prices.draft_price();
+  if (method.draft_model) row.draft_cost = costed_.costs.draft_cost();
   row.ttft = ttft;
   row.start = start;
   row.end_of_turn_wait = end_of_turn_wait(config_, turn, method, schedule, start);

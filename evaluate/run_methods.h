@@ -12,7 +12,7 @@
 #include "evaluate/eval_turn.h"
 #include "evaluate/gpu_energy.h"
 #include "evaluate/repeated_values.h"
-#include "evaluate/run_price.h"
+#include "evaluate/run_cost.h"
 #include "runtime/converse/turn.h"
 #include "runtime/engine/engine.h"
 #include "runtime/generate/make_generator.h"
@@ -41,7 +41,7 @@ struct EvalRow {
   // For a method that verifies exactly but whose text still differs from its plain_method()'s, for
   // the same prompt: rounding depends on how many tokens share a pass. Needs that method's row.
   std::optional<Flip> flip{};
-  double draft_price = 0;        // of a pass of the draft model, in passes of the model
+  double draft_cost = 0;         // of a pass of the draft model, in passes of the model
   std::optional<double> ttft{};  // seconds from the final transcript to the first confirmed text
   Seconds start{0};              // when the user began, on the clock of the result's events
   double end_of_turn_wait = 0;   // seconds from the last word to the final transcript
@@ -85,7 +85,7 @@ class MethodRunner {
  public:
   /// With the wall clock each method answers `warm_up` once: the first passes of a process are
   /// slow, and no method should pay for that.
-  MethodRunner(const EvalConfig& config, const RunPrice& price, const EvalModels& models,
+  MethodRunner(const EvalConfig& config, const RunCost& cost, const EvalModels& models,
                const EvalTurn& warm_up);
 
   /// The conversation of turns [begin, end), turn by turn, each with a fresh session whose history
@@ -99,10 +99,10 @@ class MethodRunner {
                   PauseHistory& pauses) const;
 
   const EvalConfig& config_;
-  const RunPrice& price_;
+  const RunCost& cost_;
   const EvalModels& models_;
   std::vector<Method> methods_;
-  GeneratorConfig priced_;  // with pass prices
+  GeneratorConfig costed_;  // with pass costs
 };
 
 }  // namespace predgen::evaluate

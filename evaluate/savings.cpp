@@ -18,7 +18,7 @@ Values costs_of(const Rows& rows, const std::string& metric) {
     double passes = 0;
     if (metric == "total_nfe") passes = value("draft_model_total_nfe");
     if (metric.starts_with("nfe_")) passes = value("draft_model_nfe_to_first_sentence");
-    if (costs[i]) *costs[i] += value("draft_price") * passes;
+    if (costs[i]) *costs[i] += value("draft_cost") * passes;
   }
   return costs;
 }

@@ -9,7 +9,7 @@
 
 namespace predgen::evaluate {
 
-/// The costs that are compared: a draft model's passes count by their price in passes of the model.
+/// The costs that are compared: a draft model's passes count by their cost in passes of the model.
 std::vector<std::optional<double>> costs_of(const Rows& rows, const std::string& metric);
 
 /// Baseline / method: how many times less the method needs, over turns whose first sentence has

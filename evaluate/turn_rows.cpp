@@ -100,8 +100,8 @@ const std::vector<Metric>& metrics() {
       {"repetition", [](Row row) { return std::optional(repetition(row.result.text)); }},
       {"first_sentence_logprob", [](Row row) { return row.first_sentence_logprob; }},
       {"joules", [](Row row) { return row.joules; }},
-      {"draft_price",
-       [](Row row) { return row.draft_price > 0 ? std::optional(row.draft_price) : std::nullopt; }},
+      {"draft_cost",
+       [](Row row) { return row.draft_cost > 0 ? std::optional(row.draft_cost) : std::nullopt; }},
       {"values_to_repeat", [](Row row) { return as_double(row.repeated_values.num_values); }},
       {"values_repeated", [](Row row) { return as_double(row.repeated_values.num_repeated); }},
   };

@@ -6,11 +6,11 @@
 // CMakeLists.txt beside it.
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
+#include <predgen/checkpoint/checkpoint.h>
+#include <predgen/checkpoint/load_model.h>
 #include <predgen/core/error.h>
 #include <predgen/hear/transcripts/scheduled_source.h>
 #include <predgen/hear/transcripts/typed_source.h>
-#include <predgen/model/checkpoint/checkpoint.h>
-#include <predgen/model/checkpoint/load_model.h>
 #include <predgen/runtime/converse/session.h>
 #include <predgen/runtime/speech/make_speaker.h>
 

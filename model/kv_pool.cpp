@@ -24,7 +24,8 @@ KvPool::KvPool(const KvLayout& layout, int64_t max_positions)
 }
 
 int64_t KvPool::num_snapshots() const {
-  return std::ranges::count_if(points_, [](const StatePoint* one) { return !one->is_parked(); });
+  return std::ranges::count_if(points_,
+                               [](const StatePoint* one) { return !one->is_swapped_out(); });
 }
 
 int64_t KvPool::num_available(const SequenceState* but) const {
@@ -34,7 +35,8 @@ int64_t KvPool::num_available(const SequenceState* but) const {
     if (!is_kept) available += storage->capacity();
   }
   for (const StatePoint* point : points_) {
-    const bool is_kept = (but && but->reads(*point)) || point->is_in_pass() || point->is_parked();
+    const bool is_kept =
+        (but && but->reads(*point)) || point->is_in_pass() || point->is_swapped_out();
     if (!is_kept) available += layout_.positions_per_snapshot();
   }
   return available;
@@ -51,12 +53,12 @@ void KvPool::make_room(int64_t num_positions, const SequenceState* but) {
   for (KvStorage* storage : storages_) {
     if (num_free() >= num_positions) return;
     if (but && but->reads(*storage)) continue;
-    if (!storage->is_parked() && !storage->is_in_pass()) storage->park();
+    if (!storage->is_swapped_out() && !storage->is_in_pass()) storage->swap_out();
   }
   for (StatePoint* point : points_) {
     if (num_free() >= num_positions) return;
     if (but && but->reads(*point)) continue;
-    if (!point->is_parked() && !point->is_in_pass()) point->park();
+    if (!point->is_swapped_out() && !point->is_in_pass()) point->swap_out();
   }
 }
 

@@ -52,13 +52,13 @@ class SequenceState;
 class StatePoint;
 
 /// Storage for what one model keeps of sequences. A sequence's storage grows with its contents and
-/// is freed with it. When the pool is full, the least recently used sequences are parked: their
-/// contents move to host memory, and back when they are next written. Must outlive them. Used by
-/// one thread.
+/// is freed with it. When the pool is full, the least recently used sequences are swapped out:
+/// their contents move to host memory, and back when they are next written. Must outlive them. Used
+/// by one thread.
 class KvPool {
  public:
-  /// `max_positions`: of all sequences together; shared ones count once, parked ones not at all,
-  /// and a snapshot as KvLayout::positions_per_snapshot().
+  /// `max_positions`: of all sequences together; shared ones count once, swapped-out ones not at
+  /// all, and a snapshot as KvLayout::positions_per_snapshot().
   explicit KvPool(const KvLayout& layout,
                   int64_t max_positions = std::numeric_limits<int64_t>::max());
   KvPool(const KvPool&) = delete;
@@ -78,8 +78,8 @@ class KvPool {
   /// Snapshots of states that are not in host memory now; shared ones count once.
   int64_t num_snapshots() const;
   /// Positions that are in host memory now.
-  int64_t num_parked() const { return num_parked_; }
-  /// Positions copied so far: of forks that parted, of caches that grew, of restored ones.
+  int64_t num_swapped_out() const { return num_swapped_out_; }
+  /// Positions copied so far: of forks that parted, of caches that grew, of those swapped in.
   int64_t num_copied() const { return num_copied_; }
 
  private:
@@ -87,14 +87,15 @@ class KvPool {
   friend class KvStorage;
   friend class StateHistory;
   friend class StatePoint;
-  /// Makes room for so many more by parking what `but` does not read. UserError if too few can be.
+  /// Makes room for so many more by swapping out what `but` does not read. UserError if too few can
+  /// be.
   void make_room(int64_t num_positions, const SequenceState* but);
-  /// Free, or in storage and snapshots that `but` does not read and that may be parked.
+  /// Free, or in storage and snapshots that `but` does not read and that may be swapped out.
   int64_t num_available(const SequenceState* but) const;
 
   const KvLayout layout_;
   const int64_t max_positions_;
-  int64_t num_allocated_ = 0, num_parked_ = 0, num_copied_ = 0;
+  int64_t num_allocated_ = 0, num_swapped_out_ = 0, num_copied_ = 0;
   int64_t num_expected_ = 0;          // snapshots, of passes under way
   std::vector<KvStorage*> storages_;  // least recently used first
   std::vector<StatePoint*> points_;   // oldest first

@@ -20,7 +20,7 @@ KvStorage::KvStorage(KvPool& pool, int64_t begin, int64_t num_positions, const S
 
 KvStorage::~KvStorage() {
   pool_.num_allocated_ -= capacity_;
-  pool_.num_parked_ -= num_parked_;
+  pool_.num_swapped_out_ -= num_swapped_out_;
   std::erase(pool_.storages_, this);
 }
 
@@ -34,13 +34,13 @@ bool KvStorage::is_in_pass() const {
                              [](const SequenceState* cache) { return cache->write_end_ > 0; });
 }
 
-void KvStorage::park() {
+void KvStorage::swap_out() {
   int64_t end = begin_;
   for (const SequenceState* cache : readers) end = std::max(end, cache->read_end(*this));
   const int64_t length = end - begin_;
-  // First, so that a failure half-way counts as parked and is restored later.
+  // First, so that a failure half-way counts as swapped out and is restored later.
   pool_.num_allocated_ -= std::exchange(capacity_, 0);
-  pool_.num_parked_ += num_parked_ = length;
+  pool_.num_swapped_out_ += num_swapped_out_ = length;
   for (std::vector<at::Tensor>* side : {&keys, &values}) {
     for (at::Tensor& layer : *side) {
       const at::Tensor kept = layer.narrow(2, 0, length);
@@ -60,7 +60,7 @@ void KvStorage::grow(int64_t new_capacity, int64_t length, const SequenceState* 
   }
   pool_.num_copied_ += length;
   pool_.num_allocated_ += new_capacity - capacity_;
-  pool_.num_parked_ -= std::exchange(num_parked_, 0);
+  pool_.num_swapped_out_ -= std::exchange(num_swapped_out_, 0);
   capacity_ = new_capacity;
 }
 

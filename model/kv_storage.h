@@ -10,11 +10,11 @@
 namespace predgen {
 
 /// Keys and values [1,H,capacity,D] of each layer for consecutive positions of a text, and the
-/// caches that read them. When parked, the capacity is 0 and the contents are in host memory.
+/// caches that read them. When swapped out, the capacity is 0 and the contents are in host memory.
 class KvStorage {
  public:
-  /// For so many positions from `begin` on. Makes room for them in the pool without parking what
-  /// `but` reads. UserError if the pool is exhausted.
+  /// For so many positions from `begin` on. Makes room for them in the pool without swapping out
+  /// what `but` reads. UserError if the pool is exhausted.
   KvStorage(KvPool& pool, int64_t begin, int64_t num_positions, const SequenceState* but);
   ~KvStorage();
   KvStorage(const KvStorage&) = delete;
@@ -23,17 +23,17 @@ class KvStorage {
   int64_t begin() const { return begin_; }
   int64_t end() const { return begin_ + num_positions(); }
   int64_t capacity() const { return capacity_; }
-  bool is_parked() const { return capacity_ == 0; }
-  /// 0 unless parked.
-  int64_t num_parked() const { return num_parked_; }
-  int64_t num_positions() const { return is_parked() ? num_parked_ : capacity_; }
+  bool is_swapped_out() const { return capacity_ == 0; }
+  /// 0 unless swapped out.
+  int64_t num_swapped_out() const { return num_swapped_out_; }
+  int64_t num_positions() const { return is_swapped_out() ? num_swapped_out_ : capacity_; }
 
   /// Marks it as the most recently used.
   void touch();
   bool is_in_pass() const;
-  void park();
-  /// Layer by layer, so that only one layer exists twice. Keeps `length` positions; not parked
-  /// afterwards. Parks nothing that `but` reads. UserError if the pool is exhausted.
+  void swap_out();
+  /// Layer by layer, so that only one layer exists twice. Keeps `length` positions; not swapped out
+  /// afterwards. Swaps out nothing that `but` reads. UserError if the pool is exhausted.
   void grow(int64_t new_capacity, int64_t length, const SequenceState* but);
   /// The positions [begin, end) from another storage.
   void copy_from(const KvStorage& other, int64_t begin, int64_t end);
@@ -47,7 +47,7 @@ class KvStorage {
   KvPool& pool_;
   const int64_t begin_;
   int64_t capacity_;
-  int64_t num_parked_ = 0;
+  int64_t num_swapped_out_ = 0;
 };
 
 }  // namespace predgen

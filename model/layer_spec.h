@@ -62,7 +62,7 @@ enum class Routing { kSoftmax, kSoftmaxOfChosen, kSigmoid };
 
 /// How transformers stores experts: each matrix apart; all in one tensor, an expert's gates before
 /// its products, [count,2 * width,E] and [count,E,width]; or both transposed, with gates and
-/// products in turn. All three are read, whatever a family writes.
+/// products in turn. All three are read, whatever an architecture writes.
 enum class ExpertStorage { kApart, kStacked, kInterleaved };
 
 /// The modules of a layer's experts; "{}" is an expert's number. Llama.cpp has all experts in one
@@ -113,8 +113,8 @@ struct LayerNorms {
 
 class RecurrentSpec;
 
-/// The parts of one layer; by default Llama's. Set by families/. LibTorch's operators compute all
-/// of it; other ways to run a pass refuse what they lack.
+/// The parts of one layer; by default Llama's. Set by architectures/. LibTorch's operators compute
+/// all of it; other ways to run a pass refuse what they lack.
 struct LayerSpec {
   AttentionSpec attention{};
   std::shared_ptr<const RecurrentSpec> recurrence{};  // in place of attention; null: none

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "model/families/families.h"
+#include "model/architectures/architectures.h"
 #include "model/stored_type.h"
 
 namespace predgen {
@@ -20,16 +20,16 @@ constexpr double kMaxParameters = 1e15;
 Json text_part(const Json& json, const std::string& where) {
   constexpr const char* kText = "text_config";
   if (!json.contains(kText)) return json;
-  for (const Family& family : families()) {
+  for (const Architecture& arch : architectures()) {
     const Json architectures = json.value("architectures", Json::array());
-    const bool is_named = architectures == Json::array({family.wider.architecture});
+    const bool is_named = architectures == Json::array({arch.wider.architecture});
     const bool is_typed =
-        architectures.empty() && json.value("model_type", Json()) == family.wider.model_type;
+        architectures.empty() && json.value("model_type", Json()) == arch.wider.model_type;
     if (!is_named && !is_typed) continue;
     if (!json[kText].is_object()) throw UserError("{}: \"{}\" must be an object", where, kText);
     Json text = json[kText];
-    text["architectures"] = Json::array({family.architecture});
-    text["model_type"] = family.model_type;
+    text["architectures"] = Json::array({arch.name});
+    text["model_type"] = arch.model_type;
     for (const char* key : {"tie_word_embeddings", "dtype", "torch_dtype", "quantization_config"}) {
       if (json.contains(key)) text[key] = json[key];
     }
@@ -38,23 +38,23 @@ Json text_part(const Json& json, const std::string& where) {
   return json;
 }
 
-const Family& find_family(const Json& json, const std::string& where) {
+const Architecture& known_architecture(const Json& json, const std::string& where) {
   std::string found;
   if (json.contains("architectures") && json["architectures"].is_array() &&
       !json["architectures"].empty()) {
     found = json["architectures"][0].is_string() ? json["architectures"][0].get<std::string>() : "";
-    for (const Family& family : families()) {
-      if (found == family.architecture) return family;
+    for (const Architecture& arch : architectures()) {
+      if (found == arch.name) return arch;
     }
   } else {
     found = json_get<std::string>(json, "model_type", where);
-    for (const Family& family : families()) {
-      if (found == family.model_type) return family;
+    for (const Architecture& arch : architectures()) {
+      if (found == arch.model_type) return arch;
     }
   }
   std::string known;
-  for (const Family& family : families()) {
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", family.architecture);
+  for (const Architecture& arch : architectures()) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", arch.name);
   }
   throw UserError("{}: \"architectures\": \"{}\" is unknown; known: {}", where, found, known);
 }
@@ -72,7 +72,7 @@ std::string read_dtype(const ConfigFields& fields) {
 
 void read_heads(const ConfigFields& fields, const UsualSizes& usual, ModelConfig& config) {
   config.num_heads = fields.size("num_attention_heads", usual.num_heads);
-  // The families differ on a missing key; null means one per head.
+  // The architectures differ on a missing key; null means one per head.
   const bool is_one_each = fields.is_null("num_key_value_heads") || usual.num_kv_heads == 0;
   config.num_kv_heads =
       fields.size("num_key_value_heads", is_one_each ? config.num_heads : usual.num_kv_heads);
@@ -126,30 +126,30 @@ void check_total(const ModelConfig& config, const std::string& where) {
 ModelConfig ModelConfig::from_json(const Json& whole, const std::string& where) {
   if (!whole.is_object()) throw UserError("{}: must be a JSON object", where);
   const Json json = text_part(whole, where);
-  const Family& family = find_family(json, where);
+  const Architecture& arch = known_architecture(json, where);
   const ConfigFields fields(json, where);
-  fields.only("model_type", family.model_type);
-  if (family.usual.rotary_share == 1.0) fields.only("partial_rotary_factor", 1.0);
+  fields.only("model_type", arch.model_type);
+  if (arch.usual.rotary_share == 1.0) fields.only("partial_rotary_factor", 1.0);
   stored_type(fields);  // refuses those that cannot be read
   fields.absent("compression_config");
   ModelConfig config;
-  config.architecture = family.architecture;
-  config.vocab_size = fields.size("vocab_size", family.usual.vocab_size);
-  config.hidden_size = fields.size("hidden_size", family.usual.hidden_size);
-  config.intermediate_size = fields.size("intermediate_size", family.usual.intermediate_size);
-  const int64_t num_layers = fields.size("num_hidden_layers", family.usual.num_layers);
+  config.architecture = arch.name;
+  config.vocab_size = fields.size("vocab_size", arch.usual.vocab_size);
+  config.hidden_size = fields.size("hidden_size", arch.usual.hidden_size);
+  config.intermediate_size = fields.size("intermediate_size", arch.usual.intermediate_size);
+  const int64_t num_layers = fields.size("num_hidden_layers", arch.usual.num_layers);
   if (num_layers > kMaxLayers) {
     fields.fail("num_hidden_layers", fmt::format("must be at most {}", kMaxLayers));
   }
   config.layers.resize(static_cast<size_t>(num_layers));
-  read_heads(fields, family.usual, config);
-  config.max_positions = fields.size("max_position_embeddings", family.usual.max_positions);
+  read_heads(fields, arch.usual, config);
+  config.max_positions = fields.size("max_position_embeddings", arch.usual.max_positions);
   config.rms_norm_eps = fields.positive("rms_norm_eps", 1e-6);
   config.initializer_range = fields.positive("initializer_range", 0.02);
   config.tie_word_embeddings = fields.flag("tie_word_embeddings", false);
   config.dtype = read_dtype(fields);
-  config.ropes.front() = {.theta = family.usual.rope_theta, .share = family.usual.rotary_share};
-  family.read(fields, config);
+  config.ropes.front() = {.theta = arch.usual.rope_theta, .share = arch.usual.rotary_share};
+  arch.read(fields, config);
   check_total(config, where);
   return config;
 }
@@ -163,9 +163,9 @@ ModelConfig ModelConfig::load(const std::filesystem::path& folder) {
 }
 
 Json ModelConfig::to_json() const {
-  const auto family = std::ranges::find_if(
-      families(), [this](const Family& known) { return architecture == known.architecture; });
-  PREDGEN_CHECK(family != families().end(), "unknown architecture {}", architecture);
+  const auto arch = std::ranges::find_if(
+      architectures(), [this](const Architecture& known) { return architecture == known.name; });
+  PREDGEN_CHECK(arch != architectures().end(), "unknown architecture {}", architecture);
   const Activation activation = layers.front().feed_forward.activation;
   Json json{{"architectures", Json::array({architecture})},
             {"attention_dropout", 0.0},
@@ -175,7 +175,7 @@ Json ModelConfig::to_json() const {
             {"initializer_range", initializer_range},
             {"intermediate_size", intermediate_size},
             {"max_position_embeddings", max_positions},
-            {"model_type", family->model_type},
+            {"model_type", arch->model_type},
             {"num_attention_heads", num_heads},
             {"num_hidden_layers", num_layers()},
             {"num_key_value_heads", num_kv_heads},
@@ -185,7 +185,7 @@ Json ModelConfig::to_json() const {
             {"use_cache", true},
             {"vocab_size", vocab_size}};
   ropes.front().write(json);
-  family->write(*this, json);
+  arch->write(*this, json);
   return json;
 }
 

@@ -13,8 +13,8 @@
 namespace predgen {
 
 /// Sizes and constants of a decoder-only transformer, from a Hugging Face config.json as written
-/// by transformers 4 (rope_theta, torch_dtype) or 5 (rope_parameters, dtype). What a family adds
-/// is read in families/.
+/// by transformers 4 (rope_theta, torch_dtype) or 5 (rope_parameters, dtype). What an architecture
+/// adds is read in architectures/.
 struct ModelConfig {
   std::string architecture;  // "Qwen2ForCausalLM"
   int64_t vocab_size = 0;

@@ -29,7 +29,7 @@ struct RopeConfig {
 
   /// From rope_theta and rope_scaling (transformers 4) or rope_parameters (5). UserError for a
   /// missing or impossible field, or one that is not supported, by name. A `usual_share` of 1: the
-  /// family turns whole heads.
+  /// architecture turns whole heads.
   static RopeConfig read(const ConfigFields& fields, int64_t max_positions,
                          double usual_theta = 10000.0, double usual_share = 1.0);
   /// Adds the fields to `json` in transformers 4 spelling.

@@ -70,9 +70,9 @@ void SequenceState::reserve(int64_t num_new) {
   write_end_ = length_ + num_new;
 }
 
-bool SequenceState::is_parked() const {
-  if (states_.is_parked(length_)) return true;
-  return std::ranges::any_of(pieces_, [](const auto& piece) { return piece->is_parked(); });
+bool SequenceState::is_swapped_out() const {
+  if (states_.is_swapped_out(length_)) return true;
+  return std::ranges::any_of(pieces_, [](const auto& piece) { return piece->is_swapped_out(); });
 }
 
 bool SequenceState::reads(const KvStorage& storage) const {
@@ -103,7 +103,7 @@ SequenceState::Kept SequenceState::kept_by_write(int64_t begin) const {
       if (from - piece.begin() >= kLeastShared) return {i + 1, from};
       return {i, piece.begin()};
     }
-    // What is parked holds no more than its readers had.
+    // What is swapped out holds no more than its readers had.
     if (piece.num_positions() == 0) return {i, piece.begin()};
     if (i + 1 < pieces_.size() && piece.end() < pieces_[i + 1]->begin())
       return {i + 1, piece.end()};
@@ -115,22 +115,22 @@ void SequenceState::prepare_write(int64_t begin, int64_t end) {
   for (const auto& piece : pieces_) piece->touch();
   const Kept kept = kept_by_write(begin);
   const bool is_all = kept.count == pieces_.size();
-  if (is_all && kept.end >= end && !pieces_.empty() && !is_parked()) return;
+  if (is_all && kept.end >= end && !pieces_.empty() && !is_swapped_out()) return;
   if (pool_.layout().in_pieces && add_piece(kept, end)) return;
   make_contiguous(end);
 }
 
 bool SequenceState::add_piece(const Kept& kept, int64_t end) {
-  int64_t own = 0, parked = 0;  // positions
+  int64_t own = 0, swapped_out = 0;  // positions
   for (size_t i = 0; i < kept.count; ++i) {
-    parked += pieces_[i]->num_parked();
+    swapped_out += pieces_[i]->num_swapped_out();
     if (pieces_[i]->readers.size() == 1) own += pieces_[i]->num_positions();
   }
   const int64_t needed = std::max<int64_t>(end - kept.end, 0);
-  const int64_t room = pool_.num_available(this) - parked;
+  const int64_t room = pool_.num_available(this) - swapped_out;
   if (room < needed) return false;
   for (size_t i = 0; i < kept.count; ++i) {
-    const int64_t length = pieces_[i]->num_parked();
+    const int64_t length = pieces_[i]->num_swapped_out();
     if (length > 0) pieces_[i]->grow(length, length, this);
   }
   if (needed == 0 && kept.count > 0) {
@@ -150,7 +150,7 @@ void SequenceState::make_contiguous(int64_t end) {
     const int64_t room = own.capacity() + pool_.num_available(this);
     return own.grow(storage_size(end, capacity_, room), length_, this);
   }
-  // It may park its sources.
+  // It may swap its sources out.
   const int64_t in_pass = std::exchange(write_end_, 0);
   const int64_t size = storage_size(end, capacity_, pool_.num_available(nullptr));
   auto own = std::make_shared<KvStorage>(pool_, 0, size, nullptr);

@@ -60,10 +60,10 @@ class SequenceState {
 
   /// Makes room for `num_new` positions after length(). From here on, or from the first append() or
   /// writable(), until commit(), cancel() or return_to(), the sequence is in a pass and cannot be
-  /// parked. UserError if the pool is exhausted.
+  /// swapped out. UserError if the pool is exhausted.
   void reserve(int64_t num_new);
   /// Whether its contents are in host memory, until the next write.
-  bool is_parked() const;
+  bool is_swapped_out() const;
 
   /// Makes `num_tokens` appended positions permanent; called once, after the last layer. `states`:
   /// of the layers that keep one, at the snapshot_points() of the step.

@@ -17,7 +17,7 @@ StateHistory::~StateHistory() {
 
 void StateHistory::reserve(int64_t length) {
   if (pool_.layout().num_states == 0 || num_expected_ > 0) return;
-  if (StatePoint* const point = at(length)) point->restore(&owner_);
+  if (StatePoint* const point = at(length)) point->swap_in(&owner_);
   const KvLayout& layout = pool_.layout();
   const int64_t most = std::max<int64_t>(layout.newest_snapshots(), 2) + layout.spaced_snapshots();
   pool_.make_room(most * layout.positions_per_snapshot(), &owner_);
@@ -29,7 +29,7 @@ const LayerState& StateHistory::state(int64_t index, int64_t length) {
   if (length == 0) return beginning;
   StatePoint* const point = at(length);
   PREDGEN_CHECK(point, "no state after {} positions", length);
-  point->restore(&owner_);
+  point->swap_in(&owner_);
   return point->layer(index);
 }
 
@@ -54,9 +54,9 @@ void StateHistory::forget_after(int64_t length) {
   while (!points_.empty() && points_.back()->length() > length) drop(points_.size() - 1);
 }
 
-bool StateHistory::is_parked(int64_t length) const {
+bool StateHistory::is_swapped_out(int64_t length) const {
   const StatePoint* const point = at(length);
-  return point && point->is_parked();
+  return point && point->is_swapped_out();
 }
 
 void StateHistory::share(const StateHistory& other) {

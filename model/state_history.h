@@ -14,7 +14,7 @@ namespace predgen {
 /// back they are. Does nothing where all layers keep rows.
 class StateHistory {
  public:
-  /// Borrows both; the owner is whom the pool spares and parks.
+  /// Borrows both; the owner is whom the pool spares and swaps out.
   StateHistory(KvPool& pool, const SequenceState& owner) : pool_(pool), owner_(owner) {}
   ~StateHistory();
   StateHistory(const StateHistory&) = delete;
@@ -31,7 +31,7 @@ class StateHistory {
   /// SequenceState::return_point().
   int64_t return_point(int64_t length) const;
   void forget_after(int64_t length);
-  bool is_parked(int64_t length) const;
+  bool is_swapped_out(int64_t length) const;
   /// Adds another one's to this empty one.
   void share(const StateHistory& other);
 

@@ -17,16 +17,16 @@ bool StatePoint::is_in_pass() const {
                              [](const SequenceState* reader) { return reader->write_end_ > 0; });
 }
 
-void StatePoint::park() {
+void StatePoint::swap_out() {
   move_to(at::kCPU);
-  is_parked_ = true;
+  is_swapped_out_ = true;
 }
 
-void StatePoint::restore(const SequenceState* but) {
-  if (!is_parked_) return;
+void StatePoint::swap_in(const SequenceState* but) {
+  if (!is_swapped_out_) return;
   pool_.make_room(pool_.layout().positions_per_snapshot(), but);
   move_to(pool_.layout().options.device());
-  is_parked_ = false;
+  is_swapped_out_ = false;
 }
 
 void StatePoint::move_to(at::Device device) {

@@ -18,13 +18,13 @@ class StatePoint {
 
   int64_t length() const { return length_; }
   const LayerState& layer(int64_t index) const { return layers_.at(static_cast<size_t>(index)); }
-  bool is_parked() const { return is_parked_; }
+  bool is_swapped_out() const { return is_swapped_out_; }
   bool is_in_pass() const;
   /// Moves it to host memory.
-  void park();
-  /// Moves it back, and makes room for it without parking what `but` reads. UserError if the pool
-  /// is exhausted.
-  void restore(const SequenceState* but);
+  void swap_out();
+  /// Moves it back, and makes room for it without swapping out what `but` reads. UserError if the
+  /// pool is exhausted.
+  void swap_in(const SequenceState* but);
 
   std::vector<const SequenceState*> readers;
 
@@ -34,7 +34,7 @@ class StatePoint {
   KvPool& pool_;
   const int64_t length_;
   std::vector<LayerState> layers_;
-  bool is_parked_ = false;
+  bool is_swapped_out_ = false;
 };
 
 }  // namespace predgen

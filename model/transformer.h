@@ -27,8 +27,8 @@ struct TransformerParts;
 // Shapes: B rows, T tokens, E hidden size, V vocabulary.
 
 /// A Llama-style decoder-only transformer: RMSNorm, rotary positions, grouped-query attention, a
-/// gated MLP; what the families add or change is in ModelConfig::layers. Runs in the type of its
-/// weights, on their device.
+/// gated MLP; what the architectures add or change is in ModelConfig::layers. Runs in the type of
+/// its weights, on their device.
 class Transformer : public LanguageModel {
  public:
   /// Random weights N(0, initializer_range), biases 0, from a seed.

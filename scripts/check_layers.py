@@ -11,15 +11,15 @@ import re
 import sys
 
 # Each may include itself and those before it.
-LAYERS = ["core", "text", "act", "kernels", "tensors", "audio", "hear", "model", "voice", "runtime", "data", "evaluate",
-          "train", "serve", "cli"]
+LAYERS = ["core", "text", "act", "kernels", "tensors", "audio", "hear", "model", "checkpoint", "voice", "runtime",
+          "data", "evaluate", "train", "serve", "cli"]
 NEVER = {"tests", "bench"}
 NO_TORCH = {"core", "text", "act", "audio", "hear"}
 LIBTORCH = re.compile(r"(ATen|c10|torch)/")
 HEADERS = {".h", ".cuh"}
 SOURCES = {".cpp", ".cu"}
 LANGUAGES = HEADERS | SOURCES | {".py", ".sh", ".js", ".css", ".html"}
-LARGEST_SHARE = 0.13  # of the lines of all rooms, their tests, and what is beside them
+LARGEST_SHARE = 0.12  # of the lines of all rooms, their tests, and what is beside them
 
 
 def includes(path: pathlib.Path) -> list[tuple[int, str]]:

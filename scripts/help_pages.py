@@ -25,7 +25,7 @@ ENVIRONMENT = """PREDGEN_MODELS: another folder of such models. PREDGEN_LIBTORCH
 EXIT_STATUS = """0: done. 1: a fault that is not yours. 2: a mistake that you can mend, which the message names. 130: stopped by
 Ctrl-C or SIGTERM."""
 
-# Bash and zsh: the names of models, as model/checkpoint/model_names.cpp finds them.
+# Bash and zsh: the names of models, as checkpoint/model_names.cpp finds them.
 MODEL_OPTIONS = ("--model", "--draft-model")
 MODEL_FOLDER = "${PREDGEN_MODELS:-${XDG_CACHE_HOME:-$HOME/.cache}/predgen/models}"
 BASH_MODELS = f"""_predgen_models() {{

@@ -133,6 +133,7 @@ def read_results(options):
     try:
         text = options.results.read_text(encoding="utf-8")
         results = json.loads(text)
+        judge_columns.accept_old_names(results)
         return text, results, judge_columns.make_cases(results, prompts, references, options.grades, options.pairs)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise BadInput(f"{options.results}: not as this version of predgen eval writes it: "

@@ -39,9 +39,18 @@ def read_turns(results):
     return turns
 
 
+def accept_old_names(value):
+    """Gives what older versions of predgen eval wrote its name of today: a "price" is a "cost"."""
+    for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        accept_old_names(child)
+    if isinstance(value, dict):
+        for old in {"price", "draft_price"} & value.keys():
+            value[old.replace("price", "cost")] = value.pop(old)
+
+
 def rows_by_run(results):
     """[(run, its rows)]."""
-    found = [(run, [row for row in results["turns"] if (row["model"], row["price"]) == (run["model"], run["price"]["name"])])
+    found = [(run, [row for row in results["turns"] if (row["model"], row["cost"]) == (run["model"], run["cost"]["name"])])
              for run in results["runs"]]
     if sum(len(rows) for _, rows in found) != len(results["turns"]):
         raise BadInput('results.json has rows in "turns" of no run in "runs", or of two')
@@ -170,7 +179,7 @@ def table(results):
     """What the judge said of each method, for a terminal."""
     lines = []
     for run in results["runs"]:
-        lines += [f"{run['model']}, price {run['price']['name']}", f"{'method':16} {'judge':>13} {'win/tie/loss':>13}"]
+        lines += [f"{run['model']}, cost {run['cost']['name']}", f"{'method':16} {'judge':>13} {'win/tie/loss':>13}"]
         for name, method in run["methods"].items():
             grade, pairs = ((method["judge"] or {}).get(key) for key in ("grade", "pairs"))
             cells = ["-", "-"]

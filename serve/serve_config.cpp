@@ -139,7 +139,7 @@ Settings settings_of(ServeConfig& config) {
             .as("--allowed-origin"),
         {"max_sessions", config.max_sessions, between(1, 1024),
          "answers at a time, three quarters at most for one client; more are refused (429)"},
-        {"kept_conversations", config.kept_conversations, between(0, 4096),
+        {"cached_conversations", config.cached_conversations, between(0, 4096),
          "whose caches wait for their next request"}},
        only(session, {"max_context", "max_new_tokens", "think", "let_repeat", "pass_tokens"}),
        {{"pool_positions", config.pool_positions, at_least(0),
@@ -155,6 +155,7 @@ ServeConfig read_serve_config(const std::filesystem::path& file,
                               const std::vector<std::string>& overrides) {
   ConfigReader reader = file.empty() ? ConfigReader::parse("{}", "command line", overrides)
                                      : ConfigReader::load(file, overrides);
+  reader.accept_old_name("kept_conversations", "cached_conversations");
   ServeConfig config;
   read_settings(reader, settings_of(config));
   reader.finish();

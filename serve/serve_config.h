@@ -60,7 +60,7 @@ struct ServeConfig : SessionOptions {
   int64_t port = 8080;
   std::string model_name{};  // empty: the model folder's name
   std::vector<std::string> api_keys_sha256{}, allowed_hosts{}, allowed_origins{};
-  int64_t max_sessions = 16, kept_conversations = 16;
+  int64_t max_sessions = 16, cached_conversations = 16;
   int64_t pool_positions = 0;  // 0: by free memory
   RealtimeConfig realtime{};
   WyomingConfig wyoming{};

@@ -66,7 +66,7 @@ void ServeMetrics::count_tool_call(const std::string& outcome, Seconds elapsed) 
 
 void ServeMetrics::note_pool(const KvPool& pool) {
   kv_positions_ = pool.num_allocated();
-  kv_parked_ = pool.num_parked();
+  kv_swapped_out_ = pool.num_swapped_out();
 }
 
 void ServeMetrics::observe_first_token(Seconds elapsed) {
@@ -98,8 +98,9 @@ std::string ServeMetrics::text(const State& state) const {
             "Answers and drafts that wait for a pass or for another one's turn.", state.waiting);
   add_value(text, "predgen_kv_positions", "gauge",
             "Positions in caches, of answers under way and of kept conversations.", kv_positions_);
-  add_value(text, "predgen_kv_parked_positions", "gauge",
-            "Positions of them in host memory, for want of room (pool_positions).", kv_parked_);
+  add_value(text, "predgen_kv_swapped_positions", "gauge",
+            "Positions of them in host memory, for want of room (pool_positions).",
+            kv_swapped_out_);
   add_value(text, "predgen_forward_passes_total", "counter", "Runs of the network.", passes_);
   add_value(text, "predgen_pass_sequences_total", "counter",
             "Sequences in these runs; divided by their number: how many share one.",

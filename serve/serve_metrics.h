@@ -45,7 +45,7 @@ class ServeMetrics {
   void count_turn(const TurnMetrics& turn);
   /// Of the server's own tools; `outcome`: act::to_string() of its status.
   void count_tool_call(const std::string& outcome, Seconds elapsed);
-  /// Call with the engine's baton.
+  /// Call with the engine's lock.
   void note_pool(const KvPool& pool);
   /// Measured from when a request was complete.
   void observe_first_token(Seconds elapsed);
@@ -86,7 +86,7 @@ class ServeMetrics {
   Histogram first_sentence_ GUARDED_BY(mutex_);
   Histogram audio_latency_ GUARDED_BY(mutex_);
   Histogram tool_seconds_ GUARDED_BY(mutex_);
-  std::atomic<int64_t> kv_positions_ = 0, kv_parked_ = 0;
+  std::atomic<int64_t> kv_positions_ = 0, kv_swapped_out_ = 0;
 };
 
 }  // namespace predgen::serve

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "checkpoint/checkpoint.h"
 #include "core/error.h"
 #include "core/hash.h"
-#include "model/checkpoint/checkpoint.h"
 #include "model/weights/weights_hash.h"
 
 namespace predgen::train {

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "checkpoint/load_model.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/log.h"
 #include "core/staged_folder.h"
 #include "data/dataset_builder.h"
 #include "data/drop_report.h"
-#include "model/checkpoint/load_model.h"
 #include "model/device_memory.h"
 #include "text/tokenizer.h"
 #include "train/base/frozen_layers.h"

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "checkpoint/checkpoint.h"
 #include "core/config.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "model/checkpoint/checkpoint.h"
 #include "train/train_settings.h"
 
 namespace predgen::train {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "checkpoint/save_model.h"
 #include "core/error.h"
-#include "model/checkpoint/save_model.h"
 #include "model/weights/adapter.h"
 #include "tensors/safetensors.h"
 

@@ -17,14 +17,14 @@
 #include "hear/transcripts/scheduled_source.h"
 #include "runtime/converse/preset.h"
 #include "runtime/converse/session.h"
-#include "tests/fakes/baton_clock.h"
+#include "tests/fakes/engine_clock.h"
 #include "tests/fakes/queued_threads.h"
 
 namespace predgen {
 namespace {
 
 SessionConfig session_config(const ServedModel& model, const TrafficConfig& config) {
-  SessionConfig session{.generator = {.prices = model.prices},
+  SessionConfig session{.generator = {.costs = model.costs},
                         .max_context = model.model->max_positions()};
   find_preset(config.preset).apply_to(session);
   session.turn.work =
@@ -55,14 +55,14 @@ class SimulatedTraffic {
         config_(config),
         engine_(model.model,
                 {.pass_sequences = config.shares_passes ? std::numeric_limits<int64_t>::max() : 1,
-                 .baton = &baton_}) {
+                 .engine_lock = &engine_lock_}) {
     if (config.drafting == Drafting::kAutomatic) {
-      engine_.yield_speculation(model.prices.tokens_for(1));
+      engine_.yield_speculation(model.costs.tokens_for(1));
     }
     engine_.observe_passes([this](const PassSize& pass) {
-      const Seconds price = model_.prices.of(pass.num_tokens);
-      clock_.advance(price);
-      result_.busy_seconds += price.count();
+      const Seconds cost = model_.costs.of(pass.num_tokens);
+      clock_.advance(cost);
+      result_.busy_seconds += cost.count();
       result_.num_sequences += pass.num_sequences;
     });
   }
@@ -73,7 +73,7 @@ class SimulatedTraffic {
     for (size_t i = 0; i < texts.size(); ++i) {
       work.emplace_back([this, i, &texts] { talk(i, texts[i]); });
     }
-    run_queued(baton_, work);
+    run_queued(engine_lock_, work);
     for (std::vector<std::string>& said : texts) {
       std::ranges::move(said, std::back_inserter(result_.texts));
     }
@@ -83,7 +83,7 @@ class SimulatedTraffic {
   }
 
  private:
-  /// With the baton, as everything that follows.
+  /// With the engine lock, as everything that follows.
   void talk(size_t person, std::vector<std::string>& texts) {
     const c10::InferenceMode inference;
     Random random(config_.seed, "household", person);  // another name would draw other figures
@@ -107,8 +107,8 @@ class SimulatedTraffic {
   const ServedModel& model_;
   const std::vector<std::string>& prompts_;
   const TrafficConfig& config_;
-  Baton baton_;
-  BatonClock clock_{baton_};
+  EngineLock engine_lock_;
+  EngineClock clock_{engine_lock_};
   TrafficResult result_;
   Engine engine_;
 };

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/language_model.h"
-#include "runtime/price/pass_prices.h"
+#include "runtime/cost/pass_costs.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
@@ -45,7 +45,7 @@ struct TrafficResult {
 struct ServedModel {
   std::shared_ptr<const LanguageModel> model;
   const Tokenizer& tokenizer;
-  PassPrices prices;
+  PassCosts costs;
 };
 
 /// Its figures are the same on every machine and each time, as long as the model says the same.

@@ -1,5 +1,5 @@
 // Traffic in virtual time: people who talk to sessions of one engine, whose passes cost what a
-// GPU's price says (docs/measurements.md). By number of people: from the last word to the first
+// GPU's cost says (docs/measurements.md). By number of people: from the last word to the first
 // sentence, without drafts, with all of them, and as predgen serve yields them; and each request in
 // passes of its own.
 #include <ATen/Parallel.h>
@@ -13,18 +13,18 @@
 
 #include "bench/traffic/people_within.h"
 #include "bench/traffic/simulated_traffic.h"
+#include "checkpoint/load_model.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text.h"
-#include "evaluate/run_price.h"
-#include "model/checkpoint/load_model.h"
+#include "evaluate/run_cost.h"
 
 namespace predgen {
 namespace {
 
 struct Options {
   std::string model, prompts, half = "all", preset = "default";
-  std::vector<std::string> prices{"a5000", "rtx4090", "h100"};
+  std::vector<std::string> costs{"a5000", "rtx4090", "h100"};
   std::vector<int64_t> people{1, 2, 4, 8, 16};
   double parameters = 7.6e9, seconds_between = 6;
   double seconds_per_pass = 0.027, seconds_per_token = 0;
@@ -76,9 +76,9 @@ constexpr Way kWays[] = {{"no drafts", Drafting::kNone, true},
                          {"automatic", Drafting::kAutomatic, true},
                          {"automatic, own passes", Drafting::kAutomatic, false}};
 
-void run_price(const evaluate::RunPrice& price, const ServedModel& model,
-               const std::vector<std::string>& prompts, const Options& options) {
-  fmt::print("\n{}: {}\n", price.name, price.basis);
+void run_cost(const evaluate::RunCost& cost, const ServedModel& model,
+              const std::vector<std::string>& prompts, const Options& options) {
+  fmt::print("\n{}: {}\n", cost.name, cost.basis);
   std::vector<std::vector<PeopleTime>> p95(std::size(kWays));
   for (const int64_t people : options.people) {
     std::vector<std::string> texts;
@@ -134,14 +134,14 @@ void run(const Options& options) {
   const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(checkpoint->read_tokenizer({}));
   Engine engine(model);
   evaluate::EvalConfig config;
-  config.priced_parameters = options.parameters;
+  config.cost_parameters = options.parameters;
   config.seconds_per_pass = options.seconds_per_pass;
   config.seconds_per_token = options.seconds_per_token;
-  for (const std::string& name : options.prices) {
-    const evaluate::RunPrice price =
-        evaluate::make_price(name, config, {engine, *model, Quantization::kNone}, nullptr);
-    if (!price.prices.is_known()) throw UserError("--prices {}: has no price of a pass", name);
-    run_price(price, {model, *tokenizer, price.prices}, prompts, options);
+  for (const std::string& name : options.costs) {
+    const evaluate::RunCost cost =
+        evaluate::make_cost(name, config, {engine, *model, Quantization::kNone}, nullptr);
+    if (!cost.costs.is_known()) throw UserError("--costs {}: has no cost of a pass", name);
+    run_cost(cost, {model, *tokenizer, cost.costs}, prompts, options);
   }
 }
 
@@ -155,12 +155,12 @@ int main(int argc, char** argv) {
   app.add_option("prompts", options.prompts, "JSON lines with prompt or messages")->required();
   app.add_option("--half", options.half, "which lines")
       ->check(CLI::IsMember({"all", "even", "odd"}));
-  app.add_option("--prices", options.prices, "of a pass")
+  app.add_option("--costs", options.costs, "of a pass")
       ->delimiter(',')
-      ->check(CLI::IsMember(predgen::evaluate::price_names()));
-  app.add_option("--parameters", options.parameters, "of the model that is priced; 0: this one");
-  app.add_option("--seconds-per-pass", options.seconds_per_pass, "of the price given");
-  app.add_option("--seconds-per-token", options.seconds_per_token, "of the price given");
+      ->check(CLI::IsMember(predgen::evaluate::cost_names()));
+  app.add_option("--parameters", options.parameters, "of the model whose cost it is; 0: this one");
+  app.add_option("--seconds-per-pass", options.seconds_per_pass, "of the cost given");
+  app.add_option("--seconds-per-token", options.seconds_per_token, "of the cost given");
   app.add_flag("!--no-own-passes", options.own_passes, "leave these out");
   app.add_option("--people", options.people)->delimiter(',')->check(CLI::Range(1, 256));
   app.add_option("--turns", options.turns, "of each person")->check(CLI::Range(1, 1000));

@@ -57,7 +57,7 @@ function head(results, runs, heard) {
       "p", {class: "soft"},
       [
         plural(results.num_turns ?? 0, "turn"), plural(runs[0]?.methods.length ?? 0, "method"),
-        plural(count("model"), "model"), `${plural(count("price"), "price")} of a pass`
+        plural(count("model"), "model"), `${plural(count("cost"), "cost")} of a pass`
       ].join(", ")),
     element("nav", {"aria-label": "On this page"}, links.map(([id, name]) => element("a", {href: `#${id}`}, name))),
     leftOut(results, heard)
@@ -68,7 +68,7 @@ function drawPage({results, tables, heard, num_answered: numAnswered}) {
   document.title = `${results.set.name} · predgen eval`;
   const runs = (results.runs ?? []).map((run, i) => new Run(results, run, tables[i]));
   const parts = runs.flatMap((run, i) => {
-    const all = runParts(runs, i), name = element("summary", {}, `${run.model}, price ${run.price}`);
+    const all = runParts(runs, i), name = element("summary", {}, `${run.model}, cost ${run.cost}`);
     return i === 0 ? all : [element("details", {class: "run"}, name, all)];
   });
   const turns = runs.length ? [heading("Turns", "turns"), ...turnsTable(runs[0], numAnswered)]

@@ -23,7 +23,7 @@ constexpr size_t kMostTurns = 500;  // whose texts the page has
 constexpr std::array kOfARow{"turn",
                              "id",
                              "model",
-                             "price",
+                             "cost",
                              "method",
                              "prompt",
                              "text",

@@ -16,10 +16,10 @@ class Run {
     Object.assign(this, {results, run, tables});
     const folder = run.model ?? "";
     this.model = folder.split("/").pop() || folder;
-    this.price = run.price?.name ?? "";
+    this.cost = run.cost?.name ?? "";
     this.methods = Object.keys(run.methods ?? {});
     this.timelines = run.timelines ?? [];
-    this.rows = (results.turns ?? []).filter((row) => (row.model ?? "") === folder && (row.price ?? "") === this.price);
+    this.rows = (results.turns ?? []).filter((row) => (row.model ?? "") === folder && (row.cost ?? "") === this.cost);
   }
 
   // The few methods of pictures with a line for each: the paper's before others, in the order of `methods`.

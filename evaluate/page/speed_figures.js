@@ -42,7 +42,7 @@ function passesFigure(run) {
       name: "passes",
       title: "Fewer forward passes to the first sentence (NFE)",
       note:
-        "After the last word, at least one pass a turn, as the paper counts; passes of a draft model by their price."
+        "After the last word, at least one pass a turn, as the paper counts; passes of a draft model by their cost."
     },
     run, "times fewer than the baseline", 1, savedBy, 2, "×");
 }
@@ -93,19 +93,19 @@ function topKSpeedFigure(run) {
     (method) => run.latency(method), 0);
 }
 
-// Audio latency of all runs of a report, by model and price.
+// Audio latency of all runs of a report, by model and cost.
 function runsFigure(runs) {
   const byModel = new Set(runs.map((run) => run.run.model)).size > 1,
-        byPrice = new Set(runs.map((run) => run.price)).size > 1;
+        byCost = new Set(runs.map((run) => run.cost)).size > 1;
   const figure = {
     name: "models",
-    title: byModel ? "Audio latency by model" : "Audio latency by price of a pass",
+    title: byModel ? "Audio latency by model" : "Audio latency by cost of a pass",
     note: byModel ? "The paper's Figure 3a. Bars are 95 % intervals."
                   : "What a pass is taken to cost; each is a run of its own."
   };
   if (runs.length < 2) return null;
   const rowsOf = (run) => {
-    const label = [byModel ? run.model : run.price, ...byModel && byPrice ? [run.price] : []].join(", ");
+    const label = [byModel ? run.model : run.cost, ...byModel && byCost ? [run.cost] : []].join(", ");
     const rows = [{label}];
     let baseline = null;
     for (const method of run.shown()) {

@@ -76,7 +76,7 @@ function paperTable(run, id) {
   const th = (text, attributes = {}) => element("th", attributes, text);
   const td = (content, attributes = {}) => element("td", attributes, content);
   const heads = paper
-    ? [element("tr", {}, th("Method", {rowspan: 2}), th(`This run: ${run.model}, price ${run.price}`, {colspan: 6}),
+    ? [element("tr", {}, th("Method", {rowspan: 2}), th(`This run: ${run.model}, cost ${run.cost}`, {colspan: 6}),
       th(`The paper: Qwen2.5-7B-Instruct, ${paper.name}`, {colspan: 5, class: "paper"})),
     element("tr", {}, [...ownHead, "Speed-up"].map((text) => th(text)), th("TTFS, ms", {class: "paper"}),
       ["NFE", "Latency, ms", paper.score, "Speed-up"].map((text) => th(text)))]
@@ -186,7 +186,7 @@ function groupTables(tables, id) {
 function leftOut(results, heard) {
   const kMostLines = 50, where = (row) => `${row.id ?? ""}, ${row.method ?? ""}`;
   const failed = (results.failed ?? [])
-                   .map((turn) => `${where(turn)} (${turn.model ?? ""}, ${turn.price ?? ""}): ${turn.error ?? ""}`);
+                   .map((turn) => `${where(turn)} (${turn.model ?? ""}, ${turn.cost ?? ""}): ${turn.error ?? ""}`);
   const unjudged = (results.turns ?? []).flatMap((row) => [row.judge_grade_problem, row.judge_against_baseline_problem]
     .filter(Boolean).map((why) => `${where(row)}: ${why}`));
   const skipped = (results.skipped ?? []).map((why) => typeof why === "string" ? why : JSON.stringify(why));

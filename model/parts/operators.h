@@ -8,7 +8,7 @@ namespace predgen {
 
 // What several parts compute in LibTorch's operators.
 
-/// RMSNorm over the last dimension, as the family computes it; `input` itself if `weight` is
+/// RMSNorm over the last dimension, as the architecture computes it; `input` itself if `weight` is
 /// undefined. `width_invariant`: see Transformer::set_width_invariant().
 at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight,
                     bool width_invariant = false);

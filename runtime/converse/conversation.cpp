@@ -87,7 +87,7 @@ TurnObserver Conversation::observer() {
 }
 
 bool Conversation::wait_for_work(const std::stop_token& stop) {
-  const Baton::Rest rest(options_.baton);
+  const EngineLock::Release rest(options_.engine_lock);
   Lock lock(mutex_);
   changed_.wait(lock, stop,
                 [&]() REQUIRES(mutex_) { return has_changed_ || (!is_blocked_ && !is_empty()); });
@@ -122,11 +122,11 @@ std::optional<Transcript> Conversation::wait_newer(int64_t revision, Clock& cloc
     stop = options_.asks ? stop_ : turn_.get_token();
   }
   {
-    const Baton::Rest rest(options_.baton);
+    const EngineLock::Release rest(options_.engine_lock);
     queue_.wait(revision, stop);
   }
-  // More may have come while this waited for the baton. A final transcript sent after a stop is
-  // meant for the next turn: take() checks for the stop first.
+  // More may have come while this waited for the engine lock. A final transcript sent after a stop
+  // is meant for the next turn: take() checks for the stop first.
   std::optional<Transcript> newest = queue_.take(revision, stop);
   const Lock lock(mutex_);
   newest = turns_.whole(std::move(newest));

@@ -23,7 +23,7 @@
 #include "runtime/converse/first_words.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/tool_rounds.h"
-#include "runtime/engine/baton.h"
+#include "runtime/engine/engine_lock.h"
 
 namespace predgen {
 
@@ -45,9 +45,9 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
     EndOfTurn end{};                   // of a turn in it
     WhileSpeaking while_speaking = WhileSpeaking::kInterrupts;
     TurnTakingRules rules{};
-    bool tells_pauses = false;     // Transcript::is_stable, for InputTimeWork::kPreempt
-    AudioSink* answers = nullptr;  // where the answers' sound goes; null: another plays it
-    Baton* baton = nullptr;        // given up while words are waited for; null: it is kept
+    bool tells_pauses = false;          // Transcript::is_stable, for InputTimeWork::kPreempt
+    AudioSink* answers = nullptr;       // where the answers' sound goes; null: another plays it
+    EngineLock* engine_lock = nullptr;  // given up while words are waited for; null: it is kept
     /// Whether the user's turn is asked when it is over. Otherwise the listener does that, and says
     /// what goes on: hear(), ask(), set_answering(). False with typed words.
     bool asks = true;
@@ -79,7 +79,7 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
 
   // What take_turn() is made of, for who does more in between.
 
-  /// Returns when there is something to do, giving up the baton. False: `stop`.
+  /// Returns when there is something to do, giving up the engine lock. False: `stop`.
   bool wait_for_work(const std::stop_token& stop);
   /// The assistant is silent from here on. The token is stopped when the answer to this turn is to
   /// be abandoned: by the user's words or a stop. `is_stopped`: one of the last turn counts.

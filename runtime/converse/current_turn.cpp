@@ -28,7 +28,7 @@ History::Room SessionParts::room() const {
 }
 
 History::Prompt SessionParts::prompt(const std::string& user_text) const {
-  const Baton::Rest rest(config.rests);
+  const EngineLock::Release rest(config.rests);
   try {
     return history.prompt(user_text, room());
   } catch (const UserError& error) {

@@ -22,9 +22,9 @@ constexpr int64_t kCheapTokens = 16;
 
 SpeculationConfig affordable(const SessionConfig& config) {
   SpeculationConfig speculation = config.speculation;
-  const int64_t num_tokens = config.generator.prices.tokens_for(kOtherSteps);
+  const int64_t num_tokens = config.generator.costs.tokens_for(kOtherSteps);
   if (speculation.only_if_cheap && num_tokens < kCheapTokens) speculation = {.in_parts = true};
-  speculation.prices = config.generator.prices;
+  speculation.costs = config.generator.costs;
   speculation.other_tokens = std::min(speculation.other_tokens, num_tokens);
   return speculation;
 }
@@ -63,7 +63,8 @@ Session::Session(const SessionConfig& config, Engine& engine, const Tokenizer& t
 Session::~Session() { set_speaker(nullptr); }
 
 void Session::set_speaker(std::unique_ptr<Speaker> speaker) {
-  const Baton::Rest rest(config_.rests);  // the old one's voice may be in the middle of a step
+  const EngineLock::Release rest(
+      config_.rests);  // the old one's voice may be in the middle of a step
   speaker_ = std::move(speaker);
 }
 
@@ -118,7 +119,7 @@ void Session::set_tools(const ToolSet& tools) {
 void Session::say_aside(const std::string& text, const std::stop_token& stop) {
   speak([&] {
     voice().say(text);
-    const Baton::Rest rest(config_.rests);
+    const EngineLock::Release rest(config_.rests);
     if (const SpeechReport report = voice().finish_turn(stop); report.error) {
       throw Error("{}", *report.error);
     }
@@ -153,7 +154,7 @@ SessionParts Session::parts() {
 }
 
 TokenIds Session::history_tokens() {
-  const Baton::Rest rest(config_.rests);
+  const EngineLock::Release rest(config_.rests);
   return history_.tokens(parts().room());
 }
 

@@ -8,7 +8,7 @@
 #include "runtime/converse/end_readout.h"
 #include "runtime/converse/turn.h"
 #include "runtime/converse/turn_pace.h"
-#include "runtime/engine/baton.h"
+#include "runtime/engine/engine_lock.h"
 #include "runtime/generate/make_generator.h"
 #include "runtime/generate/token_constraint.h"
 #include "runtime/speculate/input_time_speculator.h"
@@ -32,10 +32,10 @@ struct SessionConfig {
   int64_t max_context = 8192;  // tokens of prompt and answer; the model may have fewer positions
   /// The engine's, given up while the session renders a conversation or waits for sound; null: it
   /// is kept. Borrowed.
-  Baton* rests = nullptr;
+  EngineLock* rests = nullptr;
 
-  /// Whether the cost of the model's passes (measure_prices()) changes anything.
-  bool wants_prices(const LanguageModel& model) const {
+  /// Whether the cost of the model's passes (measure_costs()) changes anything.
+  bool wants_costs(const LanguageModel& model) const {
     return generator.name == "jacobi" || !generator.sources.empty() ||
            !model.mask_tokens().empty() || speculation.num_candidates > 1;
   }

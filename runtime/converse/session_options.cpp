@@ -80,7 +80,7 @@ SessionConfig make_session_config(const SessionOptions& options, Engine& engine)
     config.generator.draft_model = options.draft_model;
     config.generator.sources.push_back("model");
   }
-  if (config.wants_prices(engine.model())) measure_prices(config.generator, engine);
+  if (config.wants_costs(engine.model())) measure_costs(config.generator, engine);
   config.thinks = options.thinks;
   config.sampling = options.sampling;
   config.end_readout = options.end_readout;

@@ -36,7 +36,7 @@ Settings settings_of(TurnConfig& turn);
 std::vector<std::string> verifier_choices();
 
 /// The configuration for `options`. Without drafts the preset's sources of drafts do not help to
-/// decode the answer either. Pass prices are measured on `engine` where they matter. UserError for
+/// decode the answer either. Pass costs are measured on `engine` where they matter. UserError for
 /// a preset that does not exist.
 SessionConfig make_session_config(const SessionOptions& options, Engine& engine);
 

@@ -11,7 +11,7 @@
 #include "core/text.h"
 #include "hear/transcripts/scheduled_source.h"
 #include "runtime/converse/consent.h"
-#include "runtime/engine/baton.h"
+#include "runtime/engine/engine_lock.h"
 
 namespace predgen {
 namespace {
@@ -237,7 +237,7 @@ ToolResult ToolRounds::wait_for(Session& session, const act::Tool& tool, const T
     std::optional<act::ToolProgress> progress;
     std::optional<ToolResult> result;
     {
-      const Baton::Rest rest(session.config().rests);
+      const EngineLock::Release rest(session.config().rests);
       Lock lock(running.mutex);
       const auto has_news = [&]() REQUIRES(running.mutex) {
         return running.result.has_value() || running.progress.has_value();

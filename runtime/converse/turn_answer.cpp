@@ -141,7 +141,7 @@ void TurnAnswer::note_end(const SpeculationStep& step) {
 void TurnAnswer::finish_speech(const Transcript& heard) {
   SpeechReport speech;
   speak([&] {
-    const Baton::Rest rest(session_.config.rests);
+    const EngineLock::Release rest(session_.config.rests);
     speech = session_.voice.finish_turn(turn_.stop);
   });
   if (speech.error) throw TurnFailure(TurnError::Kind::kVoice, *speech.error);

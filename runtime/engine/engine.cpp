@@ -90,8 +90,8 @@ EngineResult Engine::run(const EngineRequest& request) {
 }
 
 void Engine::check_thread() {
-  if (config_.baton) {
-    PREDGEN_CHECK(config_.baton->is_held_here(), "a shared engine is used with its baton");
+  if (config_.engine_lock) {
+    PREDGEN_CHECK(config_.engine_lock->is_held_here(), "a shared engine is used with its lock");
     return;
   }
   if (!owner_) owner_ = std::this_thread::get_id();
@@ -101,7 +101,8 @@ void Engine::check_thread() {
 std::vector<EngineResult> Engine::run(std::span<const EngineRequest> requests) {
   check_thread();
   std::vector<EngineResult> results(requests.size());
-  Call call{.client = config_.baton ? config_.baton->client() : "", .num_open = requests.size()};
+  Call call{.client = config_.engine_lock ? config_.engine_lock->client() : "",
+            .num_open = requests.size()};
   std::vector<Work> work;
   std::set<const Sequence*> sequences;
   for (size_t i = 0; i < requests.size(); ++i) {
@@ -122,9 +123,9 @@ std::vector<EngineResult> Engine::run(std::span<const EngineRequest> requests) {
   const Leave leave{open_, call};  // also where memory runs out
   for (Work& one : work) open_.push_back(&one);
   const auto is_over = [&] { return call.is_over(); };
-  if (config_.baton) {
+  if (config_.engine_lock) {
     const std::function<void()> pass = [this] { run_pass(); };
-    config_.baton->wait(is_over, [&] { thread_ ? thread_->run(pass) : pass(); });
+    config_.engine_lock->wait(is_over, [&] { thread_ ? thread_->run(pass) : pass(); });
   } else {
     while (!is_over()) run_pass();
   }
@@ -227,11 +228,11 @@ std::vector<Engine::Part> Engine::with_room(const std::vector<Part>& parts) {
     try {
       with_memory([&] { part.work->sequence.state_->reserve(part.num_tokens); });
       fit.push_back(part);
-      // Of the others, those parked now come last: otherwise each would park the next one.
+      // Of the others, those swapped out now come last: otherwise each would swap out the next one.
       if (fit.size() == 1) {
         std::stable_sort(next + 1, in_order.end(), [&](const Part& a, const Part& b) {
-          return std::pair(urgency(a), a.work->sequence.state_->is_parked()) <
-                 std::pair(urgency(b), b.work->sequence.state_->is_parked());
+          return std::pair(urgency(a), a.work->sequence.state_->is_swapped_out()) <
+                 std::pair(urgency(b), b.work->sequence.state_->is_swapped_out());
         });
       }
     } catch (const UserError&) {

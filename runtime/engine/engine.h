@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "model/language_model.h"
-#include "runtime/engine/baton.h"
+#include "runtime/engine/engine_lock.h"
 #include "runtime/engine/pass_plan.h"
 #include "runtime/engine/pass_thread.h"
 #include "runtime/engine/sequence.h"
@@ -27,7 +27,7 @@ namespace predgen {
 struct EngineConfig {
   /// Tokens per pass. A longer prompt runs in several passes, each of which counts. Of several
   /// sequences' requests the most urgent go first; equally urgent ones share what is left, in equal
-  /// parts by client (Baton), and within a client cheapest first (plan_pass()).
+  /// parts by client (EngineLock), and within a client cheapest first (plan_pass()).
   int64_t pass_tokens = 512;
   /// Sequences per pass; of equally urgent ones those that have waited longest go first.
   int64_t pass_sequences = std::numeric_limits<int64_t>::max();
@@ -38,8 +38,8 @@ struct EngineConfig {
   int64_t pool_positions = std::numeric_limits<int64_t>::max();
   /// Shared by the threads that use the engine and its sequences, each of which must hold it to do
   /// so. Their requests run in common passes. Borrowed. Null: the engine has one thread.
-  Baton* baton = nullptr;
-  /// With a baton: all passes run in one thread of the engine's own, in inference mode.
+  EngineLock* engine_lock = nullptr;
+  /// With an engine lock: all passes run in one thread of the engine's own, in inference mode.
   bool has_thread = false;
 };
 
@@ -54,7 +54,7 @@ struct EngineRequest {
                            // have none, but for the last one
   Priority priority = Priority::kCommitted;
   /// Asked after every pass that leaves the request unfinished; true ends it with what is cached by
-  /// then. With a baton another thread may ask.
+  /// then. With an engine lock another thread may ask.
   std::function<bool()> should_stop{};
 };
 
@@ -73,7 +73,7 @@ struct PassSize {
 };
 
 /// A model's weights and the pool of its KV caches: every forward pass runs here. Used by the
-/// thread that first calls run(), or by whichever thread holds the baton. Sequences must not
+/// thread that first calls run(), or by whichever thread holds the engine lock. Sequences must not
 /// outlive the engine.
 class Engine {
  public:
@@ -91,15 +91,16 @@ class Engine {
   /// earlier passes have cached.
   EngineResult run(const EngineRequest& request);
   /// Runs all requests, of different sequences, as many per pass as fit; results in their order.
-  /// With a baton other threads have it meanwhile, and their requests run in the same passes; a
-  /// failed pass is rerun request by request, so that an error is thrown in its own thread only.
+  /// With an engine lock other threads have it meanwhile, and their requests run in the same
+  /// passes; a failed pass is rerun request by request, so that an error is thrown in its own
+  /// thread only.
   std::vector<EngineResult> run(std::span<const EngineRequest> requests);
 
   /// From now on speculative work gives way: beside other work it gets as many tokens as make the
   /// pass a little longer, alone as many as cost a few single-token passes
   /// (EngineConfig::speculation); a draft is verified whole or not at all. So speculation stops
   /// where the answers of others fill the device. `tokens_a_pass`: how many tokens cost as much as
-  /// a pass over one (PassPrices::tokens_for(1)).
+  /// a pass over one (PassCosts::tokens_for(1)).
   void yield_speculation(int64_t tokens_a_pass) { yields_at_ = tokens_a_pass; }
   /// From now on work that makes others wait runs in pieces: beside other requests it gets as many
   /// tokens as make a pass with the cheapest part of theirs longer by half; one client's tokens
@@ -147,7 +148,7 @@ class Engine {
   KvPool pool_;
   const std::unique_ptr<PassThread> thread_;  // null: passes run in the calling thread
   std::function<void(const PassSize&)> observer_;
-  std::optional<std::thread::id> owner_;          // without a baton
+  std::optional<std::thread::id> owner_;          // without an engine lock
   std::vector<Work*> open_;                       // pending work, oldest first
   std::optional<int64_t> yields_at_, shares_at_;  // of yield_speculation(), share_fairly()
   ReadingCosts reading_{};                        // of share_fairly()

@@ -16,12 +16,10 @@ size_t index_of(int64_t place, size_t count) {
 /// Costs of making and checking 0, 1, .. `widest` guesses; empty: all cost the same.
 std::vector<double> costs_of(int64_t widest, const DraftWidthConfig& config) {
   // If additional tokens cost nothing, the widest draft is the best, however seldom it is right.
-  const bool is_flat = config.prices.is_flat();
+  const bool is_flat = config.costs.is_flat();
   if (is_flat && !config.is_by_model) return {};
-  const auto pass = [&](int64_t width) {
-    return is_flat ? 1 : config.prices.of(1 + width).count();
-  };
-  const double draft_pass = config.is_by_model ? config.prices.draft_price() * pass(0) : 0;
+  const auto pass = [&](int64_t width) { return is_flat ? 1 : config.costs.of(1 + width).count(); };
+  const double draft_pass = config.is_by_model ? config.costs.draft_cost() * pass(0) : 0;
   std::vector<double> costs;
   for (int64_t width = 0; width <= widest; ++width) {
     costs.push_back(pass(width) + draft_pass * static_cast<double>(width));
@@ -54,8 +52,8 @@ DraftWidth::DraftWidth(int64_t widest, const DraftWidthConfig& config)
                     widest);
   }
   places_[0] = start_;
-  if (config.reruns && !config.prices.is_flat()) {
-    rerun_cost_ = (config.prices.of(2) - config.prices.of(1)).count();
+  if (config.reruns && !config.costs.is_flat()) {
+    rerun_cost_ = (config.costs.of(2) - config.costs.of(1)).count();
   }
 }
 

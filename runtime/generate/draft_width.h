@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/price/pass_prices.h"
+#include "runtime/cost/pass_costs.h"
 
 namespace predgen {
 
 struct DraftWidthConfig {
-  PassPrices prices{};
+  PassCosts costs{};
   bool is_by_model = false;     // each guess costs a pass of the draft model, too
   double first_rate = 2.0 / 3;  // assumed share of right guesses until some were checked
   int64_t num_masks = 0;        // after each token at most, to make guesses (MaskedDraft)

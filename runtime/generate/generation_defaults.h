@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "checkpoint/checkpoint.h"
 #include "core/setting.h"
-#include "model/checkpoint/checkpoint.h"
 #include "runtime/generate/sampler.h"
 #include "text/token_ids.h"
 

@@ -22,11 +22,11 @@ int64_t checked_by(int64_t window) {
 
 JacobiGenerator::JacobiGenerator(Engine& engine, int64_t window, uint64_t seed,
                                  std::vector<std::unique_ptr<DraftSource>> sources,
-                                 const PassPrices& prices)
+                                 const PassCosts& costs)
     : engine_(engine),
       window_(window),
       width_(checked_by(window),
-             {.prices = prices, .first_rate = kFirstRate, .reruns = engine.reruns_drafts()}),
+             {.costs = costs, .first_rate = kFirstRate, .reruns = engine.reruns_drafts()}),
       seed_(seed),
       sources_(std::move(sources)) {}
 

@@ -16,12 +16,12 @@ namespace predgen {
 class JacobiGenerator : public Generator {
  public:
   /// Borrows the engine. `window`: tokens that one pass can commit at most; of these it runs as
-  /// many as pay off at `prices` (see DraftWidth), all if prices are unknown. `seed`
+  /// many as pay off at `costs` (see DraftWidth), all if costs are unknown. `seed`
   /// draws the random refill; it changes the number of passes, never the text. The first source
   /// that knows what comes after the window's guesses refills it.
   JacobiGenerator(Engine& engine, int64_t window, uint64_t seed = 0,
                   std::vector<std::unique_ptr<DraftSource>> sources = {},
-                  const PassPrices& prices = {});
+                  const PassCosts& costs = {});
 
   /// The first draft is what comes next by `guess`, then random tokens of the sequence.
   GenerationResult generate(Sequence& sequence, const Guess& guess, const GenerationConfig& config,

@@ -5,13 +5,13 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "runtime/cost/engine_costs.h"
 #include "runtime/generate/answer_source.h"
 #include "runtime/generate/autoregressive_generator.h"
 #include "runtime/generate/drafting_generator.h"
 #include "runtime/generate/jacobi_generator.h"
 #include "runtime/generate/model_source.h"
 #include "runtime/generate/ngram_source.h"
-#include "runtime/price/engine_prices.h"
 
 namespace predgen {
 
@@ -52,9 +52,8 @@ std::unique_ptr<DraftSource> make_draft_source(const std::string& name,
     if (!config.draft_model) throw UserError("the draft source 'model' needs a draft model");
     return std::make_unique<ModelSource>(
         *config.draft_model, engine.model().vocab_size(),
-        DraftWidth(
-            config.draft_width,
-            {.prices = config.prices, .is_by_model = true, .reruns = engine.reruns_drafts()}));
+        DraftWidth(config.draft_width,
+                   {.costs = config.costs, .is_by_model = true, .reruns = engine.reruns_drafts()}));
   }
   throw UserError("unknown draft source '{}': choose from {}", name,
                   fmt::join(draft_source_names(), ", "));
@@ -69,15 +68,15 @@ DraftingGenerator::Masks make_masks(const GeneratorConfig& config, const Engine&
   return {
       .tokens = TokenIds(tokens.begin(), tokens.end()),
       .width = DraftWidth(
-          width, {.prices = config.prices, .num_masks = count, .reruns = engine.reruns_drafts()})};
+          width, {.costs = config.costs, .num_masks = count, .reruns = engine.reruns_drafts()})};
 }
 
 }  // namespace
 
-void measure_prices(GeneratorConfig& config, Engine& engine) {
-  config.prices = measure_prices(engine, widest(config));
+void measure_costs(GeneratorConfig& config, Engine& engine) {
+  config.costs = measure_costs(engine, widest(config));
   if (config.draft_model) {
-    config.prices = config.prices.with_draft_model(measure_prices(*config.draft_model, 0));
+    config.costs = config.costs.with_draft_model(measure_costs(*config.draft_model, 0));
   }
 }
 
@@ -94,14 +93,14 @@ std::unique_ptr<Generator> make_generator(const GeneratorConfig& config, Engine&
   }
   if (config.name == "jacobi") {
     return std::make_unique<JacobiGenerator>(engine, config.block_size, config.seed,
-                                             std::move(sources), config.prices);
+                                             std::move(sources), config.costs);
   }
   const bool has_masks = config.uses_masks && !mask_tokens.empty();
   if (config.name == "ar" && (!sources.empty() || has_masks)) {
     const bool has_model = std::ranges::count(config.sources, "model") > 0;
     return std::make_unique<DraftingGenerator>(
         engine, std::move(sources),
-        DraftWidth(config.draft_width, {.prices = config.prices, .reruns = engine.reruns_drafts()}),
+        DraftWidth(config.draft_width, {.costs = config.costs, .reruns = engine.reruns_drafts()}),
         /*refines=*/!has_model,
         has_masks ? std::optional(make_masks(config, engine)) : std::nullopt);
   }

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/setting.h"
+#include "runtime/cost/pass_costs.h"
 #include "runtime/generate/answer_store.h"
 #include "runtime/generate/generator.h"
-#include "runtime/price/pass_prices.h"
 
 namespace predgen {
 
@@ -18,7 +18,7 @@ struct GeneratorConfig {
   std::vector<std::string> sources{};  // of drafts, among draft_source_names(), the cheapest first
   int64_t draft_width = 16;            // ar with sources or masks: most tokens of both per pass
   bool uses_masks = true;              // ar: the model's mask tokens, if it has some
-  PassPrices prices{};                 // they decide how much a pass checks (DraftWidth)
+  PassCosts costs{};                   // they decide how much a pass checks (DraftWidth)
   uint64_t seed = 0;                   // jacobi: the random refill
   Engine* draft_model = nullptr;       // of the source model; borrowed
   std::shared_ptr<const AnswerStore> past_answers{};  // of the source past_answers
@@ -41,8 +41,8 @@ Settings draft_settings(Text& draft_model, Text& past_answers) {
            "of conversations as `data build` reads it; the text stays the same"}};
 }
 
-/// Measures the prices of all passes that these generators make, a draft model's, too.
-void measure_prices(GeneratorConfig& config, Engine& engine);
+/// Measures the costs of all passes that these generators make, a draft model's, too.
+void measure_costs(GeneratorConfig& config, Engine& engine);
 
 /// The list of generators. Borrows the engines. UserError for an unknown name lists the known ones.
 std::unique_ptr<Generator> make_generator(const GeneratorConfig& config, Engine& engine);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "model/checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint.h"
 #include "runtime/engine/engine.h"
 #include "runtime/generate/autoregressive_generator.h"
 #include "runtime/generate/draft_source.h"

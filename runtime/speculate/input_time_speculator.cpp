@@ -34,9 +34,9 @@ InputTimeSpeculator::InputTimeSpeculator(Engine& engine, Verifier& verifier, Gen
       verifier_(&verifier),
       generator_(&generator),
       sequence_(engine.make_sequence(capacity)),
-      width_(config.in_parts && !config.prices.is_flat()
+      width_(config.in_parts && !config.costs.is_flat()
                  ? std::optional(DraftWidth(
-                       kWidestPart, {.prices = config.prices, .reruns = engine.reruns_drafts()}))
+                       kWidestPart, {.costs = config.costs, .reruns = engine.reruns_drafts()}))
                  : std::nullopt),
       branches_(config.num_branches),
       candidates_(std::max<int64_t>(config.num_candidates - 1, 1)) {

@@ -23,18 +23,18 @@ struct SpeculationConfig {
   int64_t num_candidates = 1;
   /// Tokens of that tree; the last answer is in it whole.
   int64_t tree_tokens = 64;
-  /// Tree tokens that the last answer does not have, and masks; a Session limits them by the price
+  /// Tree tokens that the last answer does not have, and masks; a Session limits them by the cost
   /// of a pass.
   int64_t other_tokens = std::numeric_limits<int64_t>::max();
   /// How many other answers branch() makes at a time.
   int64_t num_branches = 0;
   /// None of these if tokens beside the last answer make a pass much more expensive; a Session asks
-  /// the prices.
+  /// the costs.
   bool only_if_cheap = false;
-  /// Where more tokens make a pass longer, by `prices`, an exact verifier gets the last answer in
+  /// Where more tokens make a pass longer, by `costs`, an exact verifier gets the last answer in
   /// parts, one pass each, until one is wrong.
   bool in_parts = false;
-  PassPrices prices{};  // a Session sets its generator's
+  PassCosts costs{};  // a Session sets its generator's
 
   /// UserError naming the value that is out of range.
   void validate() const;

@@ -22,19 +22,18 @@ struct SpeechCost {
 
 /// A Speaker on a virtual clock: no threads, and synthesis has a timeline of its own beside the
 /// language model's. A sentence asked for at t starts at max(t, end of the one before); its first
-/// audio is ready `time to first audio` later. With a cost table these times are priced and a
-/// cancelled sentence frees the timeline at once; otherwise synthesis runs at once, its wall time
+/// audio is ready `time to first audio` later. With a cost table these times are taken from it and
+/// a cancelled sentence frees the timeline at once; otherwise synthesis runs at once, its wall time
 /// is taken out of the clock, a sentence not yet said is synthesised only as far as `ahead`, and a
 /// cancelled one still finishes the step under way. On the same device as the model there is one
 /// timeline for both: what is asked for first is done first, so the clock moves to the end of each
-/// synthesis before the model goes on. A voice that fails throws: measurements must
-/// not go on without it. A stop ends synthesis at its next step: say() and prepare() throw
-/// Interrupted.
+/// synthesis before the model goes on. A voice that fails throws: measurements must not go on
+/// without it. A stop ends synthesis at its next step: say() and prepare() throw Interrupted.
 class VirtualSpeaker : public Speaker {
  public:
   struct Options {
     std::optional<SpeechCost> cost{};          // empty: measured
-    SpeechSynthesizer* synthesizer = nullptr;  // borrowed; may be null if priced
+    SpeechSynthesizer* synthesizer = nullptr;  // borrowed; may be null with a cost table
     AudioSink* sink = nullptr;  // borrowed; gets the audio of what was said, if there is a voice
     AheadBuffer ahead{};
     bool same_device = false;
@@ -47,12 +46,12 @@ class VirtualSpeaker : public Speaker {
   /// Always false: there is no "now" between the moments of a timeline.
   bool is_ready_ahead() const override { return false; }
   void say(const std::string& sentence) override;
-  /// Does nothing: synthesis is priced, or runs beside the clock.
+  /// Does nothing: synthesis has its cost, or runs beside the clock.
   void give_way(bool) override {}
   /// Moves the clock to the end of what was said, as the real speaker waits.
   SpeechReport finish_turn(const std::stop_token& stop = {}) override;
   void cancel_turn() override;
-  /// nullopt without a sink: a price makes no sound.
+  /// nullopt without a sink: a cost makes no sound.
   std::optional<SpokenAnswer> spoken() const override;
 
  private:

@@ -47,26 +47,26 @@ void CompletionUsage::add(const CompletionUsage& other) {
   thought_tokens += other.thought_tokens;
 }
 
-Completer::Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
+Completer::Completer(Engine& engine, EngineLock& engine_lock, const Tokenizer& tokenizer,
                      const GenerationDefaults& defaults, const ServeConfig& config,
-                     ServeMetrics& metrics, const Clock& clock, const PassPrices& prices)
+                     ServeMetrics& metrics, const Clock& clock, const PassCosts& costs)
     : engine_(engine),
-      baton_(baton),
+      engine_lock_(engine_lock),
       tokenizer_(tokenizer),
       defaults_(defaults),
       config_(config),
       metrics_(metrics),
       clock_(clock),
       context_length_(std::min(config.max_context, engine.model().max_positions())),
-      prices_(prices),
+      costs_(costs),
       grammars_(tokenizer),
       sessions_(config.max_sessions),
-      kept_(engine, context_length_, config.kept_conversations) {
+      prefix_cache_(engine, context_length_, config.cached_conversations) {
   engine.observe_passes([&](const PassSize& size) {
     metrics_.count_pass(size);
     metrics_.note_pool(engine_.pool());
   });
-  engine.on_exhaustion([this] { return kept_.drop_all(); });
+  engine.on_exhaustion([this] { return prefix_cache_.drop_all(); });
 }
 
 std::shared_ptr<const void> Completer::enter(const std::string& client) {
@@ -215,9 +215,9 @@ CompletionResult Completer::complete(const Job& job, int64_t choice, const Sink&
 CompletionResult Completer::complete_once(const Job& job, int64_t choice, const Sink& sink,
                                           const std::stop_token& stop) {
   const c10::InferenceMode inference;
-  const Baton::Hold hold(baton_, job.client_);
+  const EngineLock::Hold hold(engine_lock_, job.client_);
   const auto length = std::ssize(job.prompt_);
-  Sequence sequence = kept_.take(job.client_, job.prompt_);
+  Sequence sequence = prefix_cache_.take(job.client_, job.prompt_);
   CompletionResult result{
       .usage = {.prompt_tokens = length, .cached_tokens = sequence.num_cached()}};
   metrics_.count_prompt(length, result.usage.cached_tokens);
@@ -270,7 +270,7 @@ CompletionResult Completer::complete_once(const Job& job, int64_t choice, const 
         tokenizer_.vocab_size());
   }
   generation.should_stop = [&] { return stop.stop_requested() || !sink.is_wanted(); };
-  GeneratorConfig decoder{.name = config_.decoder, .prices = prices_};
+  GeneratorConfig decoder{.name = config_.decoder, .costs = costs_};
   if (!job.predictions_.empty()) decoder.sources = {"ngram"};
   const GenerationResult generated =
       make_generator(decoder, engine_)
@@ -296,7 +296,7 @@ CompletionResult Completer::complete_once(const Job& job, int64_t choice, const 
   result.usage.accepted_tokens = generated.num_accepted;
   result.usage.rejected_tokens = generated.num_checked - generated.num_accepted;
   metrics_.count_generated(generated.num_new_tokens);
-  kept_.keep(job.client_, std::move(sequence));
+  prefix_cache_.keep(job.client_, std::move(sequence));
   metrics_.note_pool(engine_.pool());
   return result;
 }

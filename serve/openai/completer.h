@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "runtime/cost/pass_costs.h"
 #include "runtime/engine/engine.h"
 #include "runtime/generate/generator.h"
-#include "runtime/price/pass_prices.h"
 #include "serve/openai/completion_request.h"
-#include "serve/openai/kept_sequences.h"
+#include "serve/openai/prefix_cache.h"
 #include "serve/openai/token_scorer.h"
-#include "serve/places.h"
 #include "serve/serve_config.h"
 #include "serve/serve_metrics.h"
+#include "serve/slots.h"
 #include "text/grammar/grammar_compiler.h"
 #include "text/thoughts.h"
 #include "text/tokenizer.h"
@@ -45,11 +45,11 @@ struct CompletionResult {
 /// its prefix shared with earlier ones cached. Thread-safe; borrows what the constructor names.
 class Completer {
  public:
-  /// `engine` and `tokenizer` are of one model, `defaults` are those in its folder. `prices`: see
+  /// `engine` and `tokenizer` are of one model, `defaults` are those in its folder. `costs`: see
   /// GeneratorConfig.
-  Completer(Engine& engine, Baton& baton, const Tokenizer& tokenizer,
+  Completer(Engine& engine, EngineLock& engine_lock, const Tokenizer& tokenizer,
             const GenerationDefaults& defaults, const ServeConfig& config, ServeMetrics& metrics,
-            const Clock& clock, const PassPrices& prices = {});
+            const Clock& clock, const PassCosts& costs = {});
 
   /// A request to be answered; counts as a session while it lives.
   class Job {
@@ -76,23 +76,23 @@ class Completer {
   /// ApiError for a prompt that is too long or no conversation, for sampling that is out of range,
   /// for tools that the model's template does not have, for a form of answers or of calls that
   /// cannot be compiled, which happens here, and when the session limit is reached, of
-  /// this client or of all. `client`: who sends it, for the baton and for kept sequences. Runs
-  /// without the baton.
+  /// this client or of all. `client`: who sends it, for the engine lock and for the prefix cache.
+  /// Runs without the engine lock.
   Job prepare(const CompletionRequest& request, const std::string& client);
 
   struct Sink {
-    /// More of the answer, in the calling thread, which holds the baton: others wait for it.
+    /// More of the answer, in the calling thread, which holds the engine lock: others wait for it.
     std::function<void(const std::string& text)> on_text;
     /// More of what the model thinks before it answers, likewise.
     std::function<void(const std::string& thought)> on_thought;
-    /// A call of a function, whole, in the calling thread, which holds the baton.
+    /// A call of a function, whole, in the calling thread, which holds the engine lock.
     std::function<void(const ToolCall& call)> on_call;
     /// The next tokens, if a request wants to know how likely they are: before their text.
     std::function<void(std::vector<TokenScore> scores)> on_scores;
-    /// Whether the answer is still wanted. Called by any thread; keeps the baton.
+    /// Whether the answer is still wanted. Called by any thread; keeps the engine lock.
     std::function<bool()> is_wanted;
   };
-  /// Waits for the baton. Ends early when the answer is not wanted; Interrupted if stopped.
+  /// Waits for the engine lock. Ends early when the answer is not wanted; Interrupted if stopped.
   /// `choice`: each answer to a job has draws of its own.
   CompletionResult complete(const Job& job, int64_t choice, const Sink& sink,
                             const std::stop_token& stop);
@@ -119,17 +119,17 @@ class Completer {
   int64_t room(const CompletionRequest& request, int64_t length) const;
 
   Engine& engine_;
-  Baton& baton_;
+  EngineLock& engine_lock_;
   const Tokenizer& tokenizer_;
   const GenerationDefaults& defaults_;
   const ServeConfig& config_;
   ServeMetrics& metrics_;
   const Clock& clock_;
   const int64_t context_length_;
-  const PassPrices prices_;
+  const PassCosts costs_;
   GrammarCompiler grammars_;
-  Places sessions_;
-  KeptSequences kept_;  // with the baton
+  Slots sessions_;
+  PrefixCache prefix_cache_;  // with the engine lock
   const ServerTools* tools_ = nullptr;
 };
 

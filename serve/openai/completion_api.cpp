@@ -105,7 +105,7 @@ CompletionUsage CompletionApi::stream_choice(const CompletionRequest& request,
   if (request.is_chat()) reply.send_event(to_text(json.role_chunk()));
   const auto send = [&](const Json& chunk) {
     if (reply.offer_event(to_text(chunk))) return;
-    const Baton::Rest rest(baton_);
+    const EngineLock::Release rest(engine_lock_);
     reply.flush();
   };
   size_t num_calls = 0;
@@ -113,11 +113,11 @@ CompletionUsage CompletionApi::stream_choice(const CompletionRequest& request,
   const auto taken = [&] { return std::exchange(scores, first_scores(request)); };
   const auto send_text = [&](const std::string& text) {
     Scores said = taken();
-    std::optional<Baton::Rest> rest;
-    if (said && said->size() > kFewScores) rest.emplace(baton_);  // they take long
+    std::optional<EngineLock::Release> rest;
+    if (said && said->size() > kFewScores) rest.emplace(engine_lock_);  // they take long
     const std::string event = to_text(json.text_chunk(text, said));
     if (!reply.offer_event(event)) {
-      if (!rest) rest.emplace(baton_);  // others do not wait for a slow client
+      if (!rest) rest.emplace(engine_lock_);  // others do not wait for a slow client
       reply.flush();
     }
   };

@@ -23,8 +23,8 @@ std::string shown_names(const std::vector<std::string>& names);
 class CompletionApi {
  public:
   /// `model_name`: what clients call the model.
-  CompletionApi(Completer& completer, Baton& baton, std::string model_name)
-      : completer_(completer), baton_(baton), model_name_(std::move(model_name)) {}
+  CompletionApi(Completer& completer, EngineLock& engine_lock, std::string model_name)
+      : completer_(completer), engine_lock_(engine_lock), model_name_(std::move(model_name)) {}
 
   /// ApiError if the request is refused; after the first event of a stream, failures are events.
   /// `client`: as Completer::prepare().
@@ -42,7 +42,7 @@ class CompletionApi {
   void tell_ignored(const std::vector<std::string>& names, HttpReply& reply);
 
   Completer& completer_;
-  Baton& baton_;
+  EngineLock& engine_lock_;
   const std::string model_name_;
   Mutex mutex_;
   std::set<std::string> noted_ GUARDED_BY(mutex_);  // by tell_ignored()

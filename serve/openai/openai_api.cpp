@@ -74,16 +74,16 @@ HttpAnswer to_answer(const ApiError& error, const std::string& endpoint) {
 
 }  // namespace
 
-OpenAiApi::OpenAiApi(Completer& completer, Baton& baton, ServeMetrics& metrics,
+OpenAiApi::OpenAiApi(Completer& completer, EngineLock& engine_lock, ServeMetrics& metrics,
                      RealtimeApi& realtime, std::string model_name, Access access)
     : completer_(completer),
-      baton_(baton),
+      engine_lock_(engine_lock),
       metrics_(metrics),
       realtime_(realtime),
-      completions_(completer, baton, model_name),
+      completions_(completer, engine_lock, model_name),
       speech_(realtime.host(), realtime.max_sessions()),
       transcriptions_(realtime.host(), realtime.max_sessions()),
-      responses_(completer, baton, model_name),
+      responses_(completer, engine_lock, model_name),
       model_name_(std::move(model_name)),
       created_(std::time(nullptr)),
       access_(std::move(access)) {}
@@ -207,7 +207,7 @@ Json OpenAiApi::models(const std::string& path) const {
 HttpAnswer OpenAiApi::metrics() const {
   const std::string text = metrics_.text({.sessions = completer_.num_sessions(),
                                           .conversations = realtime_.num_sessions(),
-                                          .waiting = baton_.num_waiting()});
+                                          .waiting = engine_lock_.num_waiting()});
   return {.body = text, .type = "text/plain; version=0.0.4"};
 }
 

@@ -21,8 +21,8 @@ namespace predgen::serve {
 /// Thread-safe; borrows what the constructor names.
 class OpenAiApi {
  public:
-  OpenAiApi(Completer& completer, Baton& baton, ServeMetrics& metrics, RealtimeApi& realtime,
-            std::string model_name, Access access);
+  OpenAiApi(Completer& completer, EngineLock& engine_lock, ServeMetrics& metrics,
+            RealtimeApi& realtime, std::string model_name, Access access);
 
   /// An HttpHandler.
   void handle(const HttpRequest& request, HttpReply& reply, const std::stop_token& stop);
@@ -44,7 +44,7 @@ class OpenAiApi {
   Json models(const std::string& path) const;
 
   Completer& completer_;
-  Baton& baton_;
+  EngineLock& engine_lock_;
   ServeMetrics& metrics_;
   RealtimeApi& realtime_;
   CompletionApi completions_;

@@ -23,28 +23,29 @@ void ResponsesApi::serve(const HttpRequest& request, const std::string& client, 
   } catch (const ApiError& error) {
     throw as_of_responses(error);
   }
-  bool has_baton = false;
+  bool has_engine_lock = false;
   ResponseObject::Emit emit;
   if (asked.chat.stream) {
     emit = [&](const std::string& type, const Json& event) {
       if (reply.offer_event(to_text(event), type)) return;
-      std::optional<Baton::Rest> rest;
-      if (has_baton) rest.emplace(baton_);  // others do not wait for a slow client
+      std::optional<EngineLock::Release> rest;
+      if (has_engine_lock) rest.emplace(engine_lock_);  // others do not wait for a slow client
       reply.flush();
     };
   }
-  const auto with_baton = [&](const auto& add) {
-    has_baton = true;
+  const auto with_engine_lock = [&](const auto& add) {
+    has_engine_lock = true;
     add();
-    has_baton = false;
+    has_engine_lock = false;
   };
   const std::string ignored = shown_names(asked.chat.ignored);
   if (!ignored.empty()) reply.add_header(kIgnoredHeader, ignored);
   ResponseObject response(asked.asked, model_name_, std::move(emit));
   const Completer::Sink sink{
-      .on_text = [&](const std::string& text) { with_baton([&] { response.add_text(text); }); },
+      .on_text =
+          [&](const std::string& text) { with_engine_lock([&] { response.add_text(text); }); },
       .on_thought = [](const std::string&) {},  // this API has no place for them but summaries
-      .on_call = [&](const ToolCall& call) { with_baton([&] { response.add_call(call); }); },
+      .on_call = [&](const ToolCall& call) { with_engine_lock([&] { response.add_call(call); }); },
       .on_scores = {},  // nobody can ask for them here
       .is_wanted = [&] { return !reply.is_gone(); }};
   if (!asked.chat.stream) {
@@ -57,7 +58,7 @@ void ResponsesApi::serve(const HttpRequest& request, const std::string& client, 
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception& error) {  // the status is already sent
-    has_baton = false;
+    has_engine_lock = false;
     response.fail(server_fault("a request", error));
   }
 }

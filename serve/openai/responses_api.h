@@ -12,8 +12,8 @@ namespace predgen::serve {
 /// events. Nothing is stored. Thread-safe; borrows what the constructor names.
 class ResponsesApi {
  public:
-  ResponsesApi(Completer& completer, Baton& baton, std::string model_name)
-      : completer_(completer), baton_(baton), model_name_(std::move(model_name)) {}
+  ResponsesApi(Completer& completer, EngineLock& engine_lock, std::string model_name)
+      : completer_(completer), engine_lock_(engine_lock), model_name_(std::move(model_name)) {}
 
   /// ApiError for a request that cannot be answered. `client`: who sends it. A stream that has
   /// begun tells a failure itself.
@@ -22,7 +22,7 @@ class ResponsesApi {
 
  private:
   Completer& completer_;
-  Baton& baton_;
+  EngineLock& engine_lock_;
   const std::string model_name_;
 };
 

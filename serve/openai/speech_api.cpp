@@ -162,8 +162,8 @@ void SpeechApi::serve(const HttpRequest& request, const std::string& client, Htt
                    "no voice is configured: start the server with --tts");
   }
   const SpeechRequest asked = parse_speech_request(request.body, host_.offer);
-  const auto place = places_.enter(client);
-  if (!place) throw places_.refusal("texts are being spoken");
+  const auto slot = slots_.enter(client);
+  if (!slot) throw slots_.refusal("texts are being spoken");
   std::unique_ptr<SpeechSynthesizer> voice;
   try {
     voice = host_.offer.voice->synthesizer(asked.voice, asked.speed);

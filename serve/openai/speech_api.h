@@ -5,8 +5,8 @@
 #include <string>
 
 #include "serve/http/http.h"
-#include "serve/places.h"
 #include "serve/realtime/realtime_host.h"
+#include "serve/slots.h"
 
 namespace predgen::serve {
 
@@ -14,7 +14,7 @@ namespace predgen::serve {
 /// by sentence as it is made, as a file or in events. Thread-safe; borrows the host.
 class SpeechApi {
  public:
-  SpeechApi(const RealtimeHost& host, int64_t max_sessions) : host_(host), places_(max_sessions) {}
+  SpeechApi(const RealtimeHost& host, int64_t max_sessions) : host_(host), slots_(max_sessions) {}
 
   /// ApiError for a request that cannot be spoken, or one too many. `client`: who sends it. A voice
   /// that fails before its first sound throws; a later failure is logged and throws Interrupted:
@@ -24,7 +24,7 @@ class SpeechApi {
 
  private:
   const RealtimeHost& host_;
-  Places places_;
+  Slots slots_;
 };
 
 }  // namespace predgen::serve

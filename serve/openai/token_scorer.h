@@ -20,7 +20,7 @@ struct TokenScore {
 };
 
 /// Scores the tokens of an answer by the model's probabilities, before temperature and the like: it
-/// runs them again, beside the answer itself. Used with the engine's baton; borrows both.
+/// runs them again, beside the answer itself. Used with the engine's lock; borrows both.
 class TokenScorer {
  public:
   TokenScorer(Engine& engine, const Tokenizer& tokenizer, int64_t num_top)

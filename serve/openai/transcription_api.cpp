@@ -82,7 +82,7 @@ HttpAnswer transcript_answer(const Transcription& heard, TranscriptForm form,
 }  // namespace
 
 std::shared_ptr<const void> TranscriptionApi::begin_upload(const std::string& client) {
-  if (auto place = uploads_.enter(client)) return place;
+  if (auto slot = uploads_.enter(client)) return slot;
   throw uploads_.refusal("files are being sent");
 }
 
@@ -94,8 +94,8 @@ void TranscriptionApi::serve(const HttpRequest& request, const std::string& clie
   }
   const TranscriptionRequest asked =
       parse_transcription_request(request.body, request.content_type, host_);
-  const auto place = places_.enter(client);
-  if (!place) throw places_.refusal("recordings are being heard");
+  const auto slot = slots_.enter(client);
+  if (!slot) throw slots_.refusal("recordings are being heard");
   const bool streams = asked.stream && asked.form == TranscriptForm::kJson;
   bool has_begun = false;
   const auto send = [&](const HeardPart& part) {

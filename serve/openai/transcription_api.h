@@ -6,8 +6,8 @@
 #include <string>
 
 #include "serve/http/http.h"
-#include "serve/places.h"
 #include "serve/realtime/realtime_host.h"
+#include "serve/slots.h"
 
 namespace predgen::serve {
 
@@ -16,9 +16,9 @@ namespace predgen::serve {
 class TranscriptionApi {
  public:
   TranscriptionApi(const RealtimeHost& host, int64_t max_sessions)
-      : host_(host), places_(max_sessions), uploads_(kUploads) {}
+      : host_(host), slots_(max_sessions), uploads_(kUploads) {}
 
-  /// A place for a file that is about to come. ApiError if too many are under way.
+  /// A slot for a file that is about to come. ApiError if too many are under way.
   std::shared_ptr<const void> begin_upload(const std::string& client);
   /// ApiError for a request that cannot be understood, sound that cannot be read, a recogniser that
   /// fails, or one recording too many. `client`: who sends it.
@@ -29,7 +29,7 @@ class TranscriptionApi {
   static constexpr int64_t kUploads = 4;  // files that are in memory
 
   const RealtimeHost& host_;
-  Places places_, uploads_;
+  Slots slots_, uploads_;
 };
 
 }  // namespace predgen::serve

@@ -58,9 +58,9 @@ void RealtimeApi::serve(const HttpRequest& request, const std::string& client, H
         {.status = 404, .param = "model", .code = "model_not_found"},
         fmt::format("the model '{}' is not here: ask for '{}'", model, host_.offer.model));
   }
-  const auto place = sessions_.enter(client);
+  const auto slot = sessions_.enter(client);
   std::optional<ApiError> refused;
-  if (!place) refused.emplace(sessions_.refusal("sessions are under way"));
+  if (!slot) refused.emplace(sessions_.refusal("sessions are under way"));
   const bool is_beta =
       request.beta.find(kBeta) != std::string::npos || offers(request.protocols, kBetaProtocol);
   RealtimeConnection connection(host_, std::move(refused), client, is_beta);

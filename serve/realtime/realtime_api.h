@@ -4,8 +4,8 @@
 #include <string>
 
 #include "serve/http/http.h"
-#include "serve/places.h"
 #include "serve/realtime/realtime_host.h"
+#include "serve/slots.h"
 
 namespace predgen::serve {
 
@@ -25,7 +25,7 @@ class RealtimeApi {
 
  private:
   const RealtimeHost& host_;
-  Places sessions_;
+  Slots sessions_;
 };
 
 /// "Bearer KEY" for a key among the protocols that a WebSocket client offers, the only place where

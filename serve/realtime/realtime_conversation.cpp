@@ -20,7 +20,7 @@ Conversation::Options conversation_options(const RealtimeHost& host) {
           // A client has no way to pause: its answer ends with the first words.
           .rules = {.language = host.offer.language, .until_left = Seconds(0)},
           .tells_pauses = turn.waits_for_pauses || turn.work == InputTimeWork::kPreempt,
-          .baton = &host.baton,
+          .engine_lock = &host.engine_lock,
           .asks = false};
 }
 

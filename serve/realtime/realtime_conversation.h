@@ -16,8 +16,8 @@ namespace predgen::serve {
 /// must not call the dialogue.
 class RealtimeConversation : private predgen::ConversationListener {
  public:
-  /// `client`: for the baton; empty: a client of its own. UserError if the voice is not available.
-  /// Borrows both.
+  /// `client`: for the engine lock; empty: a client of its own. UserError if the voice is not
+  /// available. Borrows both.
   RealtimeConversation(const RealtimeHost& host, serve::ConversationListener& listener,
                        std::string client = {});
   ~RealtimeConversation() override;

@@ -6,7 +6,7 @@
 #include "core/clock.h"
 #include "hear/recogniser.h"
 #include "runtime/converse/session.h"
-#include "runtime/engine/baton.h"
+#include "runtime/engine/engine_lock.h"
 #include "serve/realtime/realtime_settings.h"
 #include "serve/serve_metrics.h"
 #include "text/grammar/grammar_compiler.h"
@@ -16,7 +16,7 @@ namespace predgen::serve {
 /// What all realtime conversations of a server have in common; borrowed.
 struct RealtimeHost {
   Engine& engine;
-  Baton& baton;  // the engine's
+  EngineLock& engine_lock;  // the engine's
   const Tokenizer& tokenizer;
   Clock& clock;
   ServeMetrics& metrics;

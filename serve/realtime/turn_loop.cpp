@@ -51,10 +51,10 @@ TurnLoop::TurnLoop(const RealtimeHost& host, ConversationListener& listener,
 
 void TurnLoop::run(const std::stop_token& stop) {
   const c10::InferenceMode inference;
-  const Baton::Hold hold(host_.baton, client_);
+  const EngineLock::Hold hold(host_.engine_lock, client_);
   try {
     SessionConfig config = host_.session;
-    config.rests = &host_.baton;
+    config.rests = &host_.engine_lock;
     Session session(config, host_.engine, host_.tokenizer, std::make_unique<SilentSpeaker>(),
                     host_.clock);
     while (conversation_.wait_for_work(stop)) {
@@ -119,7 +119,7 @@ std::shared_ptr<const TokenConstraint> TurnLoop::calls_of(const ToolSet& tools,
                                                           const ToolChoice& choice,
                                                           bool thinks) const {
   if (tools.empty()) return host_.session.constraint;
-  const Baton::Rest rest(host_.baton);  // compiling takes long
+  const EngineLock::Release rest(host_.engine_lock);  // compiling takes long
   const Tokenizer& tokenizer = host_.tokenizer;
   const TokenIds prompt = tokenizer.render_chat({{.role = "user", .content = "x"}},
                                                 /*add_generation_prompt=*/true, tools,
@@ -148,7 +148,7 @@ void TurnLoop::use_voice(std::unique_ptr<SpeechSynthesizer>& voice, Session& ses
     }
     std::unique_ptr<Speaker> speaker;
     {
-      const Baton::Rest rest(host_.baton);
+      const EngineLock::Release rest(host_.engine_lock);
       speaker = make_speaker(
           host_.clock,
           {.voice = voice.get(), .sink = sink_.get(), .ahead = host_.offer.voice->ahead_buffer()},

@@ -17,7 +17,7 @@ namespace predgen::serve {
 /// committed, unless the client wants such events. Used by one thread.
 class TurnLoop {
  public:
-  /// `client`: for the baton; empty: a client of its own. Borrows the others.
+  /// `client`: for the engine lock; empty: a client of its own. Borrows the others.
   TurnLoop(const RealtimeHost& host, ConversationListener& listener, Conversation& conversation,
            Dialogue& dialogue, std::string client);
 

@@ -215,8 +215,8 @@ def silent_sockets_by_wyoming():
 
 def long_streams():
     """Three times as many as it answers at a time, of one client. What is kept of answers that are over is a budget
-    of its own (kept_conversations), which they would only fill."""
-    with attacked("kept_conversations=1", "max_sessions=8") as at:
+    of its own (cached_conversations), which they would only fill."""
+    with attacked("cached_conversations=1", "max_sessions=8") as at:
         end, statuses = time.monotonic() + 4, set()
         body = chat(PROMPTS[0], stream=True, max_tokens=200, temperature=2)
 

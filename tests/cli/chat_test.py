@@ -53,7 +53,7 @@ def main(scratch):
     demo_model = ["--model", demo, "--threads", "1", "--max-new-tokens", "24", "--transcripts", "-", "--json"]
     texts, passes = [], []
     draft_model = ["--draft-model", make_draft_model(scratch, demo)]
-    # It drafts by prices that are measured, so it may be nothing on a busy machine.
+    # It drafts by costs that are measured, so it may be nothing on a busy machine.
     for more in (["--verifier", "off"], draft_model, draft_model, draft_model):
         result = run("chat", *demo_model, *more, input=transcripts)
         check(result.returncode == 0, f"{more}: {result.stderr[-300:]}")

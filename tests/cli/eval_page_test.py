@@ -39,7 +39,7 @@ def check_figures(pages):
     check(names == ["speed_up", "passes", "trade_off", "waterfall", "waste", "rounds", "top_k_quality", "top_k_speed", "input_length",
                     "timeline_typical"], f"every figure of which there is data: {names}")
     check(page.run("return document.title") == "sets/talk.jsonl · predgen eval", "its title")
-    check("16 turns, 3 methods, 1 model, 1 price of a pass" in page.text(), "what ran")
+    check("16 turns, 3 methods, 1 model, 1 cost of a pass" in page.text(), "what ran")
     check("is not here" not in page.text().replace("Not here", ""), "what does not apply has no box")
     said = {figure: pages.titles(figure) for figure in names}
     # Marks: a dot for each method that was compared; top3 saves more, and stands first.
@@ -141,9 +141,9 @@ def check_hostile(pages):
         row.update({key: EVIL for key in ("text", "prompt", "id", "category", "in_training_data", "judge_grade_problem")})
     odd = results["runs"][0]
     odd["timelines"][0]["events"][0][2] = odd["timelines"][1]["events"][1][2] = EVIL
-    odd["price"]["basis"] = EVIL
+    odd["cost"]["basis"] = EVIL
     odd["groups"] = {"source": [{"group": EVIL, "n": 1, "methods": {EVIL: group_of(1)}}], "length": [], "last_change": []}
-    results["failed"].append({"turn": 3, "id": EVIL, "method": EVIL, "error": EVIL, "model": EVIL, "price": "x"})
+    results["failed"].append({"turn": 3, "id": EVIL, "method": EVIL, "error": EVIL, "model": EVIL, "cost": "x"})
     results.update(skipped=[EVIL], config=EVIL, environment={EVIL: EVIL})
     page = pages.open(results)
     check(page.count("img") == 0 and page.count("script") == 2, "names and texts are no elements")
@@ -153,7 +153,7 @@ def check_hostile(pages):
 def check_left_out(pages):
     check(pages.open(planted_results()).count(".alarm") == 0, "nothing was left out")
     results = planted_results()
-    results["failed"].append({"turn": 3, "id": "f-3", "method": "top3", "error": "no room", "model": "m", "price": "given"})
+    results["failed"].append({"turn": 3, "id": "f-3", "method": "top3", "error": "no room", "model": "m", "cost": "given"})
     planted_row(results, "top3", 4).update(judge_grade_problem="HTTP 500", judge_grade=None)
     for judged in ("baseline", "greedy"):
         planted_row(results, judged, 4)["judge_grade"] = 7
@@ -220,7 +220,7 @@ def check_runs(pages):
     page = pages.open(results)
     check({"greedy: 1500 ms 2.00×", "greedy: 500 ms 2.00×"} <= set(pages.titles("models")), f"{pages.titles('models')}")
     check(page.count("#table1") == 1 and page.texts("h2").count("Summary") == 2, "a part for each run")
-    check(page.count("#waterfall_run2") == 1 and page.texts("details.run > summary") == ["other, price given"], "folded")
+    check(page.count("#waterfall_run2") == 1 and page.texts("details.run > summary") == ["other, cost given"], "folded")
     pdf = base64.b64decode(page.driver.print_page())
     check(pdf.startswith(b"%PDF") and page.count("details.run[open]") == 1, "it is printed, with all runs")
 

@@ -37,16 +37,16 @@ def results_of(output):
     return results
 
 
-def several_prices_and_models(scratch, config, model):
+def several_costs_and_models(scratch, config, model):
     output = scratch / "several"
     done = run("eval", "--config", config, f"output={output}", "methods=[baseline,greedy]",
-               "clock.prices=[a5000,h100,this_machine]")
-    check(done.returncode == 0, f"several prices run {done.stderr[-500:]}")
+               "clock.costs=[a5000,h100,this_machine]")
+    check(done.returncode == 0, f"several costs run {done.stderr[-500:]}")
     results = json.loads((output / "results.json").read_text())
-    prices = [entry["price"] for entry in results["runs"]]
-    check([price["name"] for price in prices] == ["a5000", "h100", "this_machine"], "a run for each price")
-    check(prices[0]["seconds_per_pass"] == 0.027 and prices[0]["seconds_per_token"] == 0, "the paper's price is flat")
-    check("roofline" in prices[1]["basis"] and prices[1]["seconds_per_token"] > 0, "a roofline says so")
+    costs = [entry["cost"] for entry in results["runs"]]
+    check([cost["name"] for cost in costs] == ["a5000", "h100", "this_machine"], "a run for each cost")
+    check(costs[0]["seconds_per_pass"] == 0.027 and costs[0]["seconds_per_token"] == 0, "the paper's cost is flat")
+    check("roofline" in costs[1]["basis"] and costs[1]["seconds_per_token"] > 0, "a roofline says so")
     check(results["methods"] == results["runs"][0]["methods"], "the first run stands beside them")
     check(len(results["turns"]) == 3 * 2 * len(WORDS), "every run has its rows")
     ttfs = [entry["methods"]["baseline"]["ttfs"]["mean"] for entry in results["runs"]]
@@ -212,9 +212,9 @@ def main(scratch):
         check(row["first_sentence_logprob"] < 0, "first sentences are scored")
         check((row["draft_model_total_nfe"] > 0) == (row["method"] == "draft_model"),
               f"passes of the draft model are counted: {row}")
-    price = results["runs"][0]["price"]
-    check(price["name"] == "given" and 0 < price["seconds_per_draft_pass"] < 0.027,
-          f"the price is stated, a smaller model is cheaper: {price}")
+    cost = results["runs"][0]["cost"]
+    check(cost["name"] == "given" and 0 < cost["seconds_per_draft_pass"] < 0.027,
+          f"the cost is stated, a smaller model is cheaper: {cost}")
     with open(output / "turns.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     check([row["text"] for row in rows] == [row["text"] for row in results["turns"]], "turns.csv")
@@ -246,7 +246,7 @@ def main(scratch):
                             (["adapter="], "adapter"), (["draft_model="], "draft_model"),
                             (["draft_model=checkpoints/demo"], "checkpoints/demo has another tokenizer"), (["turns.count=9"], "3 turns"),
                             ([f"turns.file={scratch}/none.jsonl"], "PREDGEN_DATA"),
-                            (["clock.kind=real"], "virtual"), (["clock.prices=[a5001]"], "a5000"),
+                            (["clock.kind=real"], "virtual"), (["clock.costs=[a5001]"], "a5000"),
                             (["clock.cost=measured", "workers=2"], "wall clock"),
                             (["methods=[top3+reflection]"], "a verifier already")):
         bad = run("eval", "--config", config, f"output={scratch}/bad", *overrides)
@@ -254,7 +254,7 @@ def main(scratch):
               f"{overrides} is refused: {bad.stderr.strip()}")
     check(not (scratch / "bad" / "results.json").exists(), "a refused run leaves no results")
 
-    several_prices_and_models(scratch, config, model)
+    several_costs_and_models(scratch, config, model)
     where_it_pays(scratch, config)
     kills_and_workers(scratch, config)
     mask_tokens(scratch, config, model, scratch / "adapter")

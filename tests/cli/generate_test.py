@@ -132,7 +132,7 @@ def with_draft_model(scratch):
     demo = REPOSITORY / "checkpoints" / "demo"
     draft = make_draft_model(scratch, demo)
     prompt = ["--prompt", "I want to book a table for two", "--max-new-tokens", "24"]
-    drafted = 0  # by prices that are measured, so it may be nothing on a busy machine
+    drafted = 0  # by costs that are measured, so it may be nothing on a busy machine
     for more in ([], ["--decoder", "jacobi"], ["--temperature", "1", "--seed", "3"], ["--seed", "4"],
                  ["--repetition-penalty", "1.5"]):
         want = generate(demo, *prompt, *more)[0]

@@ -1,5 +1,5 @@
 """The shipped configurations for LMSYS-Chat-1M, on a made-up corpus in its layout and a small random
-model: examples, trajectories, a few training steps; a base of each family; both stages of Jacobi
+model: examples, trajectories, a few training steps; a base of each architecture; both stages of Jacobi
 forcing, stopped and started again. Only paths and sizes are overridden."""
 
 import json
@@ -95,13 +95,13 @@ def main(scratch):
     command(*train, "max_steps=2")
     check_adapter(scratch / "run" / "cllm")
     check_watch(scratch / "run" / "cllm")
-    for family in ("llama", "mistral", "olmo2"):
-        base = scratch / family
+    for arch in ("llama", "mistral", "olmo2"):
+        base = scratch / arch
         shutil.copytree(model, base, ignore=shutil.ignore_patterns("config.json", "*.safetensors"))
-        make_model(make_config(family, **SIZES)).save_pretrained(base)
-        command(*train, f"model={base}", f"output={scratch / 'run' / family}", "max_steps=1",
+        make_model(make_config(arch, **SIZES)).save_pretrained(base)
+        command(*train, f"model={base}", f"output={scratch / 'run' / arch}", "max_steps=1",
                 "global_batch=1")
-        check_adapter(scratch / "run" / family)
+        check_adapter(scratch / "run" / arch)
     check_jacobi_forcing(scratch / "run" / "jacobi_forcing")
 
 

@@ -36,7 +36,7 @@ def row_of(method, turn):
             "text": "It is not done." if method == "top3" and turn % 2 == 1 else "It is done.", "ttfs": 0.8 * share,
             "ttfs_paper": 0.7 * share, "ttft": 0.3 * share, "audio_latency": 1.0 * share,
             "nfe_paper": 1 if turn % 4 == 0 and drafts else 20 * share, "lead_time": 0.0, "round": 1 + turn % 2,
-            "revised_share": None, "model": "models/tiny", "price": "given"}
+            "revised_share": None, "model": "models/tiny", "cost": "given"}
 
 
 def timeline_of(method):
@@ -55,7 +55,7 @@ def planted_results(methods=("baseline", "greedy", "top3")):
     run = {"methods": {method: method_of(method) for method in methods},
            "comparisons": {method: comparison_of(method) for method in methods if method != "baseline"},
            "unseen": None, "model": "models/tiny",
-           "price": {"name": "given", "basis": "the configuration", "seconds_per_pass": 0.027, "seconds_per_token": 0.0},
+           "cost": {"name": "given", "basis": "the configuration", "seconds_per_pass": 0.027, "seconds_per_token": 0.0},
            "timelines": [timeline_of(method) for method in methods]}
     return {"runs": [run], "turns": [row_of(method, turn) for turn in range(TURNS) for method in methods], "failed": [],
             "skipped": [], "training_overlap": None, "num_turns": TURNS,

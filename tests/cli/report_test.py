@@ -21,9 +21,9 @@ def of_an_evaluation(folder):
     """The page is made again from results.json alone."""
     folder.mkdir()
     row = {"turn": 0, "id": "<a>", "method": "baseline", "prompt": "</script>", "text": "<b>",
-           "ttfs": 0.3, "audio_latency": 0.4, "ttfs_paper": 0.3, "ttft": 0.1, "model": "m", "price": "given"}
+           "ttfs": 0.3, "audio_latency": 0.4, "ttfs_paper": 0.3, "ttft": 0.1, "model": "m", "cost": "given"}
     run = {"methods": {"baseline": {"ttfs": {"mean": 0.3}, "audio_latency": {"mean": 0.4}}}, "comparisons": {},
-           "model": "m", "price": {"name": "given", "basis": "&"}}
+           "model": "m", "cost": {"name": "given", "basis": "&"}}
     results = {"runs": [run], "turns": [row], "num_turns": 1, "failed": [], "config": "a: </pre>"}
     (folder / "results.json").write_text(json.dumps(results))
     made = report(folder)

@@ -46,7 +46,7 @@ TEST(VirtualClock, MeasuredTimeCountsWorkAndJumpsOverSleep) {
   spend(Seconds(0.002));
   EXPECT_GE(clock.now().count(), 0.002);
   clock.advance(Seconds(1000));
-  EXPECT_LT(clock.now().count(), 1000) << "the price was already measured";
+  EXPECT_LT(clock.now().count(), 1000) << "the cost was already measured";
   clock.sleep_until(Seconds(5000));
   EXPECT_GE(clock.now().count(), 5000);
   EXPECT_LT(std::chrono::steady_clock::now() - real_start, std::chrono::seconds(1000));

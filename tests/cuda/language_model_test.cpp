@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
-#include "model/checkpoint/load_model.h"
-#include "model/checkpoint/save_model.h"
+#include "checkpoint/load_model.h"
+#include "checkpoint/save_model.h"
 #include "model/quantized_weight.h"
 #include "model/weights/lora.h"
 #include "runtime/generate/autoregressive_generator.h"

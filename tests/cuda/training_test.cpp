@@ -2,10 +2,10 @@
 #include <cmath>
 #include <sstream>
 
+#include "checkpoint/save_model.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "data/dataset_store.h"
-#include "model/checkpoint/save_model.h"
 #include "tensors/safetensors.h"
 #include "tests/cuda/on_device.h"
 #include "tests/fakes/small_models.h"

@@ -44,17 +44,17 @@ TEST(Clocks, VirtualAndRealAgreeWithinATenth) {
   for (const char* id : {"1", "2", "3", "4", "5"}) {
     turns.turns.push_back({.id = id, .history = {}, .prompt_text = "a b", .recorded = heard});
   }
-  const auto median_ttfs = [&](const LanguageModel& model, const RunPrice& price) {
+  const auto median_ttfs = [&](const LanguageModel& model, const RunCost& cost) {
     Engine engine = borrowing_engine(model);
     const EvalRun run =
-        run_methods(config, price, {.tokenizer = tokenizer, .base = engine}, turns.turns);
+        run_methods(config, cost, {.tokenizer = tokenizer, .base = engine}, turns.turns);
     const Json methods = report_of(config.methods, turns, run)["methods"];
     return std::pair(methods["baseline"]["ttfs"]["p50"].get<double>(),
                      methods["greedy"]["ttfs"]["p50"].get<double>());
   };
   const FakeLanguageModel fast({.vocab_size = 260, .next = next_token});
   const SlowModel slow({.vocab_size = 260, .next = next_token});
-  const auto table = median_ttfs(fast, {.prices = PassPrices::given(kPass)});
+  const auto table = median_ttfs(fast, {.costs = PassCosts::given(kPass)});
   EXPECT_NEAR(table.first, 5 * 0.02, 1e-9);   // four letters and the blank that confirms them
   EXPECT_NEAR(table.second, 1 * 0.02, 1e-9);  // kept
   for (const EvalClock clock : {EvalClock::kVirtual, EvalClock::kReal}) {

@@ -19,13 +19,13 @@ Json row(int64_t turn, const std::string& method, double ttfs, int64_t passes,
           {"audio_latency", nullptr},
           {"nfe_to_first_sentence", passes},
           {"model", "m"},
-          {"price", "h100"}};
+          {"cost", "h100"}};
 }
 
 /// Two turns, two methods.
 Json report(double greedy_ttfs = 0.2, const std::string& greedy_text = "Yes.") {
   const Json methods{{"greedy", nullptr}, {"baseline", nullptr}};
-  return {{"runs", {{{"model", "m"}, {"price", {{"name", "h100"}}}, {"methods", methods}}}},
+  return {{"runs", {{{"model", "m"}, {"cost", {{"name", "h100"}}}, {"methods", methods}}}},
           {"num_turns", 2},
           {"turns",
            {row(0, "baseline", 0.4, 10, "Yes."), row(0, "greedy", 0.2, 5, "Yes."),

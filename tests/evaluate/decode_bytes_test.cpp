@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/checkpoint/load_model.h"
+#include "checkpoint/load_model.h"
 #include "tests/fakes/memory_checkpoint.h"
 #include "tests/fakes/small_models.h"
 

@@ -76,9 +76,9 @@ TEST(EvalConfig, NamesWhatIsWrong) {
   EXPECT_THAT(problem("methods=[cllm]"), testing::HasSubstr("adapter"));
   EXPECT_THAT(problem("methods=[best+draft_model]"), testing::HasSubstr("'draft_model'"));
   EXPECT_THAT(problem("clock.seconds_per_draft_pass=0"), testing::HasSubstr("draft_pass"));
-  EXPECT_THAT(problem("clock.prices=[a6000]"), testing::HasSubstr("there is no price 'a6000'"));
-  EXPECT_THAT(problem("clock.prices=[h100,h100]"), testing::HasSubstr("named twice"));
-  EXPECT_THAT(problem("clock.prices=[]"), testing::HasSubstr("at least one"));
+  EXPECT_THAT(problem("clock.costs=[a6000]"), testing::HasSubstr("there is no cost 'a6000'"));
+  EXPECT_THAT(problem("clock.costs=[h100,h100]"), testing::HasSubstr("named twice"));
+  EXPECT_THAT(problem("clock.costs=[]"), testing::HasSubstr("at least one"));
   EXPECT_THAT(problem("input.end_of_turn_wait=-1"), testing::HasSubstr("end_of_turn_wait"));
   EXPECT_THAT(problem("input.end_of_turn_wait=10.5"), testing::HasSubstr("end_of_turn_wait"));
   EXPECT_THAT(problem("methods=[greedy+wait=x]"), testing::HasSubstr("0 to 10 seconds"));
@@ -94,21 +94,22 @@ TEST(EvalConfig, ATurnIsOverAtOnceUnlessItIsToldToWait) {
   EXPECT_EQ(load(folder / "eval.yaml", {"input.end_of_turn_wait=0.8"}).end_of_turn_wait, 0.8);
 }
 
-TEST(EvalConfig, PricesAreNamedOrOneByCost) {
+TEST(EvalConfig, CostsAreNamedOrOneByCost) {
   const TemporaryFolder folder;
   write_file(folder / "eval.yaml", "output: o\nturns: {kind: prompts, file: p}\nmodels: [a, b]\n");
-  const auto prices = [&](const std::vector<std::string>& overrides) {
-    return load(folder / "eval.yaml", overrides).prices;
+  const auto costs = [&](const std::vector<std::string>& overrides) {
+    return load(folder / "eval.yaml", overrides).costs;
   };
   using Names = std::vector<std::string>;
-  EXPECT_EQ(prices({}), Names{"wall_clock"});
-  EXPECT_EQ(prices({"clock.cost=table"}), Names{"given"});
-  EXPECT_EQ(prices({"clock.cost=table", "clock.prices=[a5000,given]"}), (Names{"a5000", "given"}));
-  EXPECT_THROW(prices({"clock.cost=measured", "clock.prices=[a5000]"}), UserError);
-  EXPECT_THROW(prices({"clock.cost=table", "clock.prices=[wall_clock]"}), UserError);
-  EXPECT_THROW(prices({"clock.kind=real", "clock.prices=[a5000]"}), UserError);
+  EXPECT_EQ(costs({}), Names{"wall_clock"});
+  EXPECT_EQ(costs({"clock.cost=table"}), Names{"given"});
+  EXPECT_EQ(costs({"clock.prices=[h100]"}), Names{"h100"});  // as older files have it
+  EXPECT_EQ(costs({"clock.cost=table", "clock.costs=[a5000,given]"}), (Names{"a5000", "given"}));
+  EXPECT_THROW(costs({"clock.cost=measured", "clock.costs=[a5000]"}), UserError);
+  EXPECT_THROW(costs({"clock.cost=table", "clock.costs=[wall_clock]"}), UserError);
+  EXPECT_THROW(costs({"clock.kind=real", "clock.costs=[a5000]"}), UserError);
   EXPECT_EQ(load(folder / "eval.yaml").models.size(), 2u);
-  EXPECT_THROW(prices({"adapter=x"}), UserError);  // of which model?
+  EXPECT_THROW(costs({"adapter=x"}), UserError);  // of which model?
 }
 
 TEST(EvalConfig, ExamplesOfASetNeedAFile) {

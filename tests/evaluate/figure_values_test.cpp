@@ -9,7 +9,7 @@ namespace {
 /// pass on every fourth turn.
 Json planted_results() {
   Json results{{"config", "turns: {kind: gsm8k}"}, {"turns", Json::array()}};
-  Json run{{"model", "m"}, {"price", {{"name", "given"}}}};
+  Json run{{"model", "m"}, {"cost", {{"name", "given"}}}};
   std::string prompt;
   for (int turn = 0; turn < 16; ++turn) {
     prompt += " word";
@@ -19,7 +19,7 @@ Json planted_results() {
       results["turns"].push_back({{"turn", turn},
                                   {"method", method},
                                   {"model", "m"},
-                                  {"price", "given"},
+                                  {"cost", "given"},
                                   {"prompt", prompt},
                                   {"ttfs", 0.8 * share},
                                   {"ttfs_paper", 0.7 * share},
@@ -123,6 +123,14 @@ TEST(FigureValues, NoTurnsMakeNoValues) {
   EXPECT_TRUE(run["methods"]["greedy"]["latency_parts"].is_null());
   EXPECT_TRUE(run["methods"]["greedy"]["intervals"]["audio_latency"].is_null());
   EXPECT_TRUE(run["rounds"].empty());
+}
+
+TEST(FigureValues, OldNamesAreRead) {
+  Json report = Json::parse(
+      R"({"runs": [{"price": {"name": "h100"}}], "turns": [{"draft_price": 2, "text": "price"}]})");
+  accept_old_names(report);
+  EXPECT_EQ(report, Json::parse(R"({"runs": [{"cost": {"name": "h100"}}],
+                                    "turns": [{"text": "price", "draft_cost": 2}]})"));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ Json grouped_report() {
   added["methods"]["greedy"] = method(5, 0.25, saving);
   Json shortest{{"group", "1-5"}, {"n", 1}};
   shortest["methods"]["a<b"] = method(1, 1);
-  Json run{{"model", "m"}, {"price", {{"name", "given"}, {"basis", "b"}}}};
+  Json run{{"model", "m"}, {"cost", {{"name", "given"}, {"basis", "b"}}}};
   run["groups"]["last_change"].push_back(added);
   run["groups"]["source"] = Json::array();
   run["groups"]["length"].push_back(shortest);

@@ -36,7 +36,7 @@ struct Trace : testing::Test {
 
   FakeTokenizer tokenizer{{"Yes", " I", " can", " well", ".", " Go", "!"}};
   EvalConfig config;
-  RunPrice price{.prices = PassPrices::given(Seconds(0.020), Seconds(0.001))};
+  RunCost cost{.costs = PassCosts::given(Seconds(0.020), Seconds(0.001))};
   TurnSet turns;
 };
 
@@ -53,7 +53,7 @@ TEST_F(Trace, OfThreeTurnsGivesThePublishedMetrics) {
       {.vocab_size = tokenizer.vocab_size(), .next = [&](TokenSpan h) { return next(h); }});
   Engine engine = borrowing_engine(model);
   const EvalRun run =
-      run_methods(config, price, {.tokenizer = tokenizer, .base = engine}, turns.turns);
+      run_methods(config, cost, {.tokenizer = tokenizer, .base = engine}, turns.turns);
   ASSERT_EQ(run.rows.size(), 6u);
   const auto metrics = [&](size_t i) -> const TurnMetrics& { return run.rows[i].result.metrics; };
 
@@ -107,7 +107,7 @@ TEST_F(Trace, OnOneDeviceTheModelWaitsForTheVoice) {
       {.vocab_size = tokenizer.vocab_size(), .next = [&](TokenSpan h) { return next(h); }});
   Engine engine = borrowing_engine(model);
   const EvalRun run =
-      run_methods(config, price, {.tokenizer = tokenizer, .base = engine}, turns.turns);
+      run_methods(config, cost, {.tokenizer = tokenizer, .base = engine}, turns.turns);
   // The sound of the draft, ten characters, is made from 1.087 to 1.287 s; then the verification.
   expect_times(run.rows[1].result.metrics, 0.187 + 0.028, 0.028, 0.187 + 0.028);
   expect_times(run.rows[3].result.metrics, 0.028, 0.028, 0.028);

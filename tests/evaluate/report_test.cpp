@@ -50,7 +50,7 @@ struct Fixture {
   Json report(const std::vector<data::PromptSet::Overlap>& overlap = {}) const {
     const Json rows = to_json(run, turns);
     const std::vector<ReportRun> runs{
-        {"m", to_json(RunPrice{.basis = "the configuration"}), rows["rows"], rows["failed"]}};
+        {"m", to_json(RunCost{.basis = "the configuration"}), rows["rows"], rows["failed"]}};
     return make_report({methods, turns, runs, "model: m\n", Json::object(), overlap});
   }
 };

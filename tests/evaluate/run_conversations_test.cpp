@@ -83,7 +83,7 @@ TEST_F(Conversations, WhatTheJournalHasIsNotRunAgain) {
     return count_done_turns(set, name, Journal(folder / "part", "x", false));
   };
   EXPECT_EQ(count_done("r"), 4u);
-  EXPECT_EQ(count_done("another price"), 0u);
+  EXPECT_EQ(count_done("another cost"), 0u);
   EXPECT_EQ(run("part", 2).dump(), whole.dump());
   EXPECT_EQ(num_runs, 3);   // turns 4 to 6
   EXPECT_EQ(num_done, 3u);  // those that the journal had are no work of this run

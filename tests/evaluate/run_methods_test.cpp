@@ -31,7 +31,7 @@ struct Bench {
   FakeLanguageModel base{{.vocab_size = 260, .next = next_token}};
   FakeLanguageModel adapted{{.vocab_size = 260, .next = next_token}};
   EvalConfig config;
-  RunPrice price{.prices = PassPrices::given(Seconds(0.027))};
+  RunCost cost{.costs = PassCosts::given(Seconds(0.027))};
   TurnSet turns;
 
   Bench() {
@@ -44,7 +44,7 @@ struct Bench {
   }
   EvalRun run() {
     Engine engine = borrowing_engine(base), other = borrowing_engine(adapted);
-    return run_methods(config, price, {.tokenizer = tokenizer, .base = engine, .adapted = &other},
+    return run_methods(config, cost, {.tokenizer = tokenizer, .base = engine, .adapted = &other},
                        turns.turns);
   }
   Json report() { return report_of(config.methods, turns, run()); }
@@ -64,7 +64,7 @@ TEST(RunMethods, SpeculationKeepsTheTextAndSavesPasses) {
   }
 }
 
-TEST(RunMethods, BaselineDoesNothingAheadAndIsPricedByThePass) {
+TEST(RunMethods, BaselineDoesNothingAheadAndIsCostedByThePass) {
   Bench bench;
   const std::vector<EvalRow> rows = bench.run().rows;
   ASSERT_EQ(rows.size(), 3u * bench.config.methods.size());
@@ -81,7 +81,7 @@ TEST(RunMethods, BaselineDoesNothingAheadAndIsPricedByThePass) {
 TEST(RunMethods, APassCostsItsTokensAndNoneOfTheHistory) {
   Bench bench;
   bench.config.methods = {"baseline"};
-  bench.price.prices = PassPrices::given(Seconds(0.02), Seconds(0.001));
+  bench.cost.costs = PassCosts::given(Seconds(0.02), Seconds(0.001));
   const EvalTurn& turn = bench.turns.turns.front();
   // Role, text and end of the user's message, and the assistant's role; the history is cached.
   const auto prompt = static_cast<double>(turn.prompt_text.size()) + 3;
@@ -100,28 +100,28 @@ TEST(RunMethods, EveryMethodIsWarmedUpByTheWallClock) {
       bench.turns.turns[i] = bench.turns.turns.front();  // each takes as many passes
     }
     bench.run();
-    const int64_t priced = bench.base.num_passes;
+    const int64_t costed = bench.base.num_passes;
     bench.base.num_passes = 0;
-    bench.price.prices = {};
+    bench.cost.costs = {};
     Engine engine = borrowing_engine(bench.base);
-    const MethodRunner runner(bench.config, bench.price,
+    const MethodRunner runner(bench.config, bench.cost,
                               {.tokenizer = bench.tokenizer, .base = engine},
                               bench.turns.turns.front());
     EXPECT_NEAR(static_cast<double>(bench.base.num_passes),
-                static_cast<double>(priced) / static_cast<double>(num_turns), 3)
+                static_cast<double>(costed) / static_cast<double>(num_turns), 3)
         << method;
   }
 }
 
-TEST(RunMethods, DraftsAreAsWideAsTheirPriceAllows) {
+TEST(RunMethods, DraftsAreAsWideAsTheirCostAllows) {
   Bench bench;
   bench.config.methods = {"baseline+draft_model"};
   const FakeLanguageModel smaller({.vocab_size = 260, .next = next_token});
   Engine engine = borrowing_engine(bench.base), draft = borrowing_engine(smaller);
   const auto passes = [&](double seconds_per_token) {
-    bench.price.prices = PassPrices::given(Seconds(0.02), Seconds(seconds_per_token))
-                             .with_draft_model(PassPrices::given(Seconds(0)));
-    const EvalRun run = run_methods(bench.config, bench.price,
+    bench.cost.costs = PassCosts::given(Seconds(0.02), Seconds(seconds_per_token))
+                           .with_draft_model(PassCosts::given(Seconds(0)));
+    const EvalRun run = run_methods(bench.config, bench.cost,
                                     {.tokenizer = bench.tokenizer, .base = engine, .draft = &draft},
                                     bench.turns.turns);
     return run.rows[0].result.metrics.nfe_to_first_sentence;
@@ -144,7 +144,7 @@ TEST(RunMethods, TopKIsRelaxedInTheFirstSentenceOnly) {
   const FakeLanguageModel model({.vocab_size = 260, .next = next});
   Engine engine = borrowing_engine(model);
   const EvalRun run = run_methods(
-      bench.config, bench.price, {.tokenizer = bench.tokenizer, .base = engine}, bench.turns.turns);
+      bench.config, bench.cost, {.tokenizer = bench.tokenizer, .base = engine}, bench.turns.turns);
   int64_t num_relaxed = 0;
   for (const EvalRow& row : run.rows) {
     TokenIds history = row.result.prompt;
@@ -257,7 +257,7 @@ TEST(RunMethods, PastAnswersSavePassesOfTheSameText) {
     past.push_back(next_token(before));
   }
   const EvalRun run =
-      run_methods(bench.config, bench.price,
+      run_methods(bench.config, bench.cost,
                   {.tokenizer = bench.tokenizer,
                    .base = engine,
                    .past_answers = std::make_shared<AnswerStore>(std::vector<TokenIds>{past})},
@@ -272,10 +272,10 @@ TEST(RunMethods, PastAnswersSavePassesOfTheSameText) {
 TEST(RunMethods, ADraftModelsPassesAreCountedApartAndTakeTime) {
   Bench bench;
   bench.config.methods = {"baseline", "draft_model", "baseline+draft_model", "ngram+draft_model"};
-  bench.price.prices = bench.price.prices.with_draft_model(PassPrices::given(Seconds(0.0027)));
+  bench.cost.costs = bench.cost.costs.with_draft_model(PassCosts::given(Seconds(0.0027)));
   const FakeLanguageModel smaller({.vocab_size = 260, .next = next_token});
   Engine engine = borrowing_engine(bench.base), draft = borrowing_engine(smaller);
-  const EvalRun run = run_methods(bench.config, bench.price,
+  const EvalRun run = run_methods(bench.config, bench.cost,
                                   {.tokenizer = bench.tokenizer, .base = engine, .draft = &draft},
                                   bench.turns.turns);
   int64_t counted = 0;
@@ -297,9 +297,9 @@ TEST(RunMethods, ADraftModelsPassesAreCountedApartAndTakeTime) {
   EXPECT_NEAR(comparison["ttfs_saving"]["ratio"].get<double>(), 14 / (3 + 1.3), 1e-9);
   EXPECT_NE(format_table(report).find(" 3.00+13.00 "), std::string::npos);
   // As dear as the model itself: nothing is drafted.
-  bench.price.prices = bench.price.prices.with_draft_model(bench.price.prices);
+  bench.cost.costs = bench.cost.costs.with_draft_model(bench.cost.costs);
   smaller.num_passes = 0;
-  run_methods(bench.config, bench.price,
+  run_methods(bench.config, bench.cost,
               {.tokenizer = bench.tokenizer, .base = engine, .draft = &draft}, bench.turns.turns);
   EXPECT_EQ(smaller.num_passes, 0);
 }
@@ -336,7 +336,7 @@ TEST(RunMethods, ATurnThatContinuesSeesTheMethodsOwnAnswer) {
                                      return token == 'k' ? 'h' : token;
                                    }});
   Engine engine = borrowing_engine(bench.base), other = borrowing_engine(adapted);
-  const EvalRun run = run_methods(bench.config, bench.price,
+  const EvalRun run = run_methods(bench.config, bench.cost,
                                   {.tokenizer = bench.tokenizer, .base = engine, .adapted = &other},
                                   bench.turns.turns);
   ASSERT_EQ(run.rows.size(), 4u);
@@ -407,7 +407,7 @@ TEST(RunMethods, AFlipIsNamedWithItsMargin) {
   Engine engine = borrowing_engine(model);
   bench.config.methods = {"top3", "greedy", "baseline"};
   const EvalRun run = run_methods(
-      bench.config, bench.price, {.tokenizer = bench.tokenizer, .base = engine}, bench.turns.turns);
+      bench.config, bench.cost, {.tokenizer = bench.tokenizer, .base = engine}, bench.turns.turns);
   for (const EvalRow& row : run.rows) {
     ASSERT_EQ(row.flip.has_value(), row.method == "greedy") << row.method;
     if (!row.flip) continue;

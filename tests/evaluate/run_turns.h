@@ -12,9 +12,9 @@
 namespace predgen::evaluate {
 
 /// All turns, by one worker.
-inline EvalRun run_methods(const EvalConfig& config, const RunPrice& price,
-                           const EvalModels& models, const std::vector<EvalTurn>& turns) {
-  const MethodRunner runner(config, price, models, turns.front());
+inline EvalRun run_methods(const EvalConfig& config, const RunCost& cost, const EvalModels& models,
+                           const std::vector<EvalTurn>& turns) {
+  const MethodRunner runner(config, cost, models, turns.front());
   const std::vector<size_t> bounds = conversation_bounds(turns);
   EvalRun all;
   for (size_t i = 0; i + 1 < bounds.size(); ++i) {
@@ -28,7 +28,7 @@ inline EvalRun run_methods(const EvalConfig& config, const RunPrice& price,
 inline Json report_of(const std::vector<std::string>& methods, const TurnSet& turns,
                       const EvalRun& run) {
   const Json rows = to_json(run, turns);
-  const std::vector<ReportRun> runs{{"m", to_json(RunPrice{}), rows["rows"], rows["failed"]}};
+  const std::vector<ReportRun> runs{{"m", to_json(RunCost{}), rows["rows"], rows["failed"]}};
   return make_report({methods, turns, runs, "", Json::object()});
 }
 

@@ -24,7 +24,7 @@ Json make_row(const Planted& planted, const char* method, double passes) {
           {"nfe_paper", std::max(1.0, passes)},
           {"first_sentence_tokens", 5.0},
           {"draft_model_nfe_to_first_sentence", 0.0},
-          {"draft_price", nullptr},
+          {"draft_cost", nullptr},
           {"wait_from_last_word", 0.5 + 0.1 * passes},
           {"ready_before_end", is_greedy && passes == 0},
           {"first_sentence_kept", is_greedy && passes <= 1},

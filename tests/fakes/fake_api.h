@@ -18,9 +18,9 @@ struct FakeApi : FakeHost {
                    Next next = {})
       : FakeHost(words, {.max_positions = 256, .next = std::move(next)}),
         config(wanted),
-        completer(engine, baton, tokenizer, defaults, config, metrics, clock),
+        completer(engine, engine_lock, tokenizer, defaults, config, metrics, clock),
         realtime(host, config.realtime.max_sessions),
-        api(completer, baton, metrics, realtime, "m", serve::Access(config)) {
+        api(completer, engine_lock, metrics, realtime, "m", serve::Access(config)) {
     defaults.stop_tokens = {FakeTokenizer::kEnd};
   }
 

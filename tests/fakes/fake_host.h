@@ -18,16 +18,16 @@ struct FakeHost {
   FakeHost(const std::vector<std::string>& words, FakeLanguageModel::Options options)
       : tokenizer(words),
         model(with_vocabulary(std::move(options), tokenizer.vocab_size())),
-        engine(borrowing_engine(model, {.baton = &baton})) {}
+        engine(borrowing_engine(model, {.engine_lock = &engine_lock})) {}
 
   FakeTokenizer tokenizer;
   FakeLanguageModel model;
-  Baton baton;
+  EngineLock engine_lock;
   Engine engine;
   ManualClock clock;
   serve::ServeMetrics metrics;
   serve::RealtimeHost host{.engine = engine,
-                           .baton = baton,
+                           .engine_lock = engine_lock,
                            .tokenizer = tokenizer,
                            .clock = clock,
                            .metrics = metrics,

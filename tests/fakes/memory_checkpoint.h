@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "checkpoint/checkpoint.h"
 #include "core/error.h"
-#include "model/checkpoint/checkpoint.h"
 #include "tests/fakes/coded_matrix.h"
 
 namespace predgen {

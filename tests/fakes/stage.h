@@ -13,7 +13,7 @@
 #include "runtime/converse/preset.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/system_prompt.h"
-#include "runtime/price/engine_prices.h"
+#include "runtime/cost/engine_costs.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/fake_speaker.h"
@@ -56,7 +56,7 @@ struct TalkSetup {
   int64_t context_length = 2048, pass_tokens = 512, top_k = 3, judged_sentences = 1;
   std::optional<SpeculationConfig> speculation{};  // instead of the preset's
   double speech_delay = 0.2;
-  PassPrices prices{};  // as they are known to the session
+  PassCosts costs{};  // as they are known to the session
   Engine* draft_model = nullptr;
 };
 
@@ -69,7 +69,7 @@ struct Stage {
         owned_speaker(std::make_unique<FakeSpeaker>(clock, Seconds(setup.speech_delay))),
         speaker(*owned_speaker),
         session(session_config(setup), engine, tokenizer, std::move(owned_speaker), clock) {
-    engine.observe_passes(charge_passes(clock, PassPrices::given(Seconds(kPass))));
+    engine.observe_passes(charge_passes(clock, PassCosts::given(Seconds(kPass))));
   }
 
   static SessionConfig session_config(const TalkSetup& setup) {
@@ -88,7 +88,7 @@ struct Stage {
         .verifier = {.name = setup.verifier,
                      .top_k = setup.top_k,
                      .judged_sentences = setup.judged_sentences},
-        .generator = {.name = setup.decoder, .block_size = 6, .prices = setup.prices},
+        .generator = {.name = setup.decoder, .block_size = 6, .costs = setup.costs},
         .sampling = setup.sampling,
         .system_prompt = setup.system_prompt,
         .max_context = setup.context_length};
@@ -97,7 +97,7 @@ struct Stage {
     if (setup.draft_model) {
       config.generator.sources.push_back("model");
       config.generator.draft_model = setup.draft_model;
-      config.generator.prices = with_draft_price(0.01);
+      config.generator.costs = with_draft_cost(0.01);
     }
     return config;
   }

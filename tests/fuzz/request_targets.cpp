@@ -20,7 +20,7 @@ const std::string kCall = R"(<tool_call>{"name": "f", "arguments": {}}</tool_cal
 serve::ServeConfig small_config() {
   serve::ServeConfig config;
   config.max_new_tokens = 8;
-  config.kept_conversations = 2;
+  config.cached_conversations = 2;
   return config;
 }
 

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <string>
 
+#include "checkpoint/gguf_tokenizer.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "model/checkpoint/gguf_tokenizer.h"
 #include "model/memory_estimate.h"
 #include "model/model_config.h"
 #include "model/weights/adapter_config.h"

@@ -1,4 +1,4 @@
-"""What a config.json does not say, predgen takes as `transformers` does: logits of every family, with keys left out.
+"""What a config.json does not say, predgen takes as `transformers` does: logits of every architecture, with keys left out.
 
 Argument: sample leaves out all keys at once that may be missing beside the sizes; whole also each key alone, the sizes
 among them.
@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from reference_models import (FAMILIES, TOLERANCE, check, make_config, make_model, predgen_logits,  # noqa: E402
+from reference_models import (ARCHITECTURES, TOLERANCE, check, make_config, make_model, predgen_logits,  # noqa: E402
                               random_rows, reference_logits)
 
 SIZES = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
@@ -23,22 +23,22 @@ HEADS = {"qwen2": 64, "qwen3": 64, "mistral": 16, "gemma3": 8, "smollm3": 8, "qw
 KEPT_IN_SAMPLE = ("num_local_experts",)
 
 
-def said_by(family):
+def said_by(arch):
     """A config.json as transformers writes it, without what means nothing here."""
-    heads = HEADS.get(family, 4)
-    config = make_config(family, num_attention_heads=heads, num_key_value_heads=heads // 2, num_hidden_layers=4,
+    heads = HEADS.get(arch, 4)
+    config = make_config(arch, num_attention_heads=heads, num_key_value_heads=heads // 2, num_hidden_layers=4,
                          hidden_size=128, rope_theta=3e3, rms_norm_eps=1e-3)
-    return json.loads(config.to_json_string(use_diff=False)) | {"architectures": [architecture(family)]}
+    return json.loads(config.to_json_string(use_diff=False)) | {"architectures": [architecture(arch)]}
 
 
-def architecture(family):
-    return FAMILIES[family].__name__.removesuffix("Config").removesuffix("Text") + "ForCausalLM"
+def architecture(arch):
+    return ARCHITECTURES[arch].__name__.removesuffix("Config").removesuffix("Text") + "ForCausalLM"
 
 
-def compare(family, said, left_out, scratch):
+def compare(arch, said, left_out, scratch):
     said = {key: value for key, value in said.items() if key not in left_out and not key.startswith("_")}
-    config = FAMILIES[family].from_dict(said)
-    config.architectures = [architecture(family)]
+    config = ARCHITECTURES[arch].from_dict(said)
+    config.architectures = [architecture(arch)]
     model = make_model(config)
     model.save_pretrained(scratch)
     (scratch / "config.json").write_text(json.dumps(said))
@@ -48,22 +48,22 @@ def compare(family, said, left_out, scratch):
     wrong = (found - expected).abs().max().item()
     limit = TOLERANCE * max(1.0, expected.abs().max().item() / 10)
     name = left_out[0] if len(left_out) < 5 else f"any of {len(left_out)} keys"
-    check(wrong <= limit, f"{family} without {name}: logits differ by {wrong:.1e}")
+    check(wrong <= limit, f"{arch} without {name}: logits differ by {wrong:.1e}")
 
 
 def main(how_much):
-    for family in FAMILIES:
-        if family.startswith(("qwen3_5", "lfm2")):
+    for arch in ARCHITECTURES:
+        if arch.startswith(("qwen3_5", "lfm2")):
             continue  # the reference's own configurations are refused without their lists by layer
-        said = said_by(family)
+        said = said_by(arch)
         optional = [key for key in said if key not in SIZES + KEPT and not key.startswith("_")]
         at_once = [key for key in optional if key not in KEPT_IN_SAMPLE]
         with tempfile.TemporaryDirectory() as scratch:
-            compare(family, said, at_once, Path(scratch))
+            compare(arch, said, at_once, Path(scratch))
             if how_much == "sample":
                 continue
             for key in (*(size for size in SIZES if size != "hidden_size"), *optional):  # too wide to compare
-                compare(family, said, [key, *(LISTS if key == "num_hidden_layers" else ())], Path(scratch))
+                compare(arch, said, [key, *(LISTS if key == "num_hidden_layers" else ())], Path(scratch))
 
 
 main(sys.argv[1])

@@ -44,8 +44,8 @@ SHAPES = {
 
 def main():
     for name in SAMPLE if sys.argv[1] == "sample" else SHAPES:
-        family, sizes = SHAPES[name]
-        config = make_config(family, **dict(dict(num_hidden_layers=1, vocab_size=1000,
+        arch, sizes = SHAPES[name]
+        config = make_config(arch, **dict(dict(num_hidden_layers=1, vocab_size=1000,
                                                  tie_word_embeddings=False,
                                                  max_position_embeddings=4096), **sizes))
         torch.manual_seed(0)
@@ -53,7 +53,7 @@ def main():
         with torch.no_grad():
             for parameter, weight in model.named_parameters():
                 if "norm" in parameter:
-                    weight.normal_(0 if family == "gemma3" else 1, 0.2)
+                    weight.normal_(0 if arch == "gemma3" else 1, 0.2)
                 elif parameter.endswith("bias"):
                     weight.normal_(0, 0.1)
         with tempfile.TemporaryDirectory() as scratch:

@@ -61,7 +61,7 @@ TEST(ModelConfig, WritesWhatItReads) {
   EXPECT_EQ(config.to_json(), ModelConfig::from_json(config.to_json(), "test").to_json());
 }
 
-Json family(const char* architecture, const char* model_type, const Json& more) {
+Json arch(const char* architecture, const char* model_type, const Json& more) {
   Json json = version_4();
   for (const char* key : {"sliding_window", "use_sliding_window", "max_window_layers"}) {
     json.erase(key);
@@ -72,7 +72,7 @@ Json family(const char* architecture, const char* model_type, const Json& more) 
   return json;
 }
 
-TEST(ModelConfig, EveryFamilyWritesWhatItReads) {
+TEST(ModelConfig, EveryArchitectureWritesWhatItReads) {
   const Json yarn{{"rope_type", "yarn"}, {"factor", 4.0}, {"beta_fast", 20.0}, {"truncate", false}};
   const Json llama3{{"rope_type", "llama3"},
                     {"factor", 8.0},
@@ -81,18 +81,18 @@ TEST(ModelConfig, EveryFamilyWritesWhatItReads) {
                     {"original_max_position_embeddings", 8192}};
   const Json slides{{"use_sliding_window", true}, {"sliding_window", 99}, {"max_window_layers", 3}};
   for (const Json& json :
-       {family("LlamaForCausalLM", "llama", {{"attention_bias", true}, {"mlp_bias", true}}),
-        family("LlamaForCausalLM", "llama", {{"rope_scaling", llama3}}),
-        family("MistralForCausalLM", "mistral", {{"sliding_window", 4096}, {"head_dim", 64}}),
-        family("MistralForCausalLM", "mistral", {{"sliding_window", nullptr}}),
-        family("Olmo2ForCausalLM", "olmo2", Json::object()),
-        family("Olmo3ForCausalLM", "olmo3", {{"rope_scaling", yarn}, {"sliding_window", 9}}),
-        family("Ministral3ForCausalLM", "ministral3", {{"sliding_window", 77}, {"head_dim", 64}}),
-        family("Ministral3ForCausalLM", "ministral3",
-               {{"rope_parameters", {{"rope_theta", 1e5}, {"llama_4_scaling_beta", 0.2}}}}),
-        family("Qwen3ForCausalLM", "qwen3", slides),
-        family("SmolLM3ForCausalLM", "smollm3", {{"no_rope_layer_interval", 3}}),
-        family("Qwen2ForCausalLM", "qwen2", {{"rope_scaling", yarn}})}) {
+       {arch("LlamaForCausalLM", "llama", {{"attention_bias", true}, {"mlp_bias", true}}),
+        arch("LlamaForCausalLM", "llama", {{"rope_scaling", llama3}}),
+        arch("MistralForCausalLM", "mistral", {{"sliding_window", 4096}, {"head_dim", 64}}),
+        arch("MistralForCausalLM", "mistral", {{"sliding_window", nullptr}}),
+        arch("Olmo2ForCausalLM", "olmo2", Json::object()),
+        arch("Olmo3ForCausalLM", "olmo3", {{"rope_scaling", yarn}, {"sliding_window", 9}}),
+        arch("Ministral3ForCausalLM", "ministral3", {{"sliding_window", 77}, {"head_dim", 64}}),
+        arch("Ministral3ForCausalLM", "ministral3",
+             {{"rope_parameters", {{"rope_theta", 1e5}, {"llama_4_scaling_beta", 0.2}}}}),
+        arch("Qwen3ForCausalLM", "qwen3", slides),
+        arch("SmolLM3ForCausalLM", "smollm3", {{"no_rope_layer_interval", 3}}),
+        arch("Qwen2ForCausalLM", "qwen2", {{"rope_scaling", yarn}})}) {
     const ModelConfig config = ModelConfig::from_json(json, "test");
     const ModelConfig again = ModelConfig::from_json(config.to_json(), "test");
     EXPECT_EQ(again.to_json(), config.to_json());
@@ -113,23 +113,23 @@ TEST(ModelConfig, EveryFamilyWritesWhatItReads) {
 
 /// google/gemma-3-1b-it's fields, as transformers 4 wrote them.
 Json gemma() {
-  Json json = family("Gemma3ForCausalLM", "gemma3_text",
-                     {{"attn_logit_softcapping", nullptr},
-                      {"final_logit_softcapping", nullptr},
-                      {"head_dim", 256},
-                      {"hidden_activation", "gelu_pytorch_tanh"},
-                      {"hidden_size", 1152},
-                      {"intermediate_size", 6912},
-                      {"num_attention_heads", 4},
-                      {"num_hidden_layers", 26},
-                      {"num_key_value_heads", 1},
-                      {"query_pre_attn_scalar", 256},
-                      {"rope_local_base_freq", 10000},
-                      {"rope_scaling", nullptr},
-                      {"rope_theta", 1000000},
-                      {"sliding_window", 512},
-                      {"sliding_window_pattern", 6},
-                      {"vocab_size", 262144}});
+  Json json = arch("Gemma3ForCausalLM", "gemma3_text",
+                   {{"attn_logit_softcapping", nullptr},
+                    {"final_logit_softcapping", nullptr},
+                    {"head_dim", 256},
+                    {"hidden_activation", "gelu_pytorch_tanh"},
+                    {"hidden_size", 1152},
+                    {"intermediate_size", 6912},
+                    {"num_attention_heads", 4},
+                    {"num_hidden_layers", 26},
+                    {"num_key_value_heads", 1},
+                    {"query_pre_attn_scalar", 256},
+                    {"rope_local_base_freq", 10000},
+                    {"rope_scaling", nullptr},
+                    {"rope_theta", 1000000},
+                    {"sliding_window", 512},
+                    {"sliding_window_pattern", 6},
+                    {"vocab_size", 262144}});
   for (const char* key : {"hidden_act", "tie_word_embeddings"}) json.erase(key);
   return json;
 }
@@ -191,7 +191,7 @@ TEST(ModelConfig, Gemma3RefusesByName) {
 
 TEST(ModelConfig, SomeLayersOfSmolLM3KnowNoPositions) {
   const auto read = [](const Json& more) {
-    return ModelConfig::from_json(family("SmolLM3ForCausalLM", "smollm3", more), "config.json");
+    return ModelConfig::from_json(arch("SmolLM3ForCausalLM", "smollm3", more), "config.json");
   };
   const auto rope_of = [](const ModelConfig& config, int64_t layer) {
     return config.layer(layer).attention.rope;
@@ -213,15 +213,15 @@ TEST(ModelConfig, SomeLayersOfSmolLM3KnowNoPositions) {
   refused({{"layer_types", {"sliding_attention"}}}, "layer_types");
 }
 
-TEST(ModelConfig, FamiliesDifferWhereTheReferenceDoes) {
+TEST(ModelConfig, ArchitecturesDifferWhereTheReferenceDoes) {
   const auto read = [](const Json& json) { return ModelConfig::from_json(json, "test"); };
-  Json olmo2 = family("Olmo2ForCausalLM", "olmo2", Json::object());
+  Json olmo2 = arch("Olmo2ForCausalLM", "olmo2", Json::object());
   olmo2.erase("rms_norm_eps");
   EXPECT_EQ(read(olmo2).rms_norm_eps, 1e-5);
-  EXPECT_EQ(read(family("Qwen3ForCausalLM", "qwen3", {{"hidden_size", 1792}})).head_dim, 128);
+  EXPECT_EQ(read(arch("Qwen3ForCausalLM", "qwen3", {{"hidden_size", 1792}})).head_dim, 128);
   // An absent window means 4096 to the reference, null means none.
   const auto window = [&](const Json& more) {
-    return read(family("MistralForCausalLM", "mistral", more)).layer(0).attention.window;
+    return read(arch("MistralForCausalLM", "mistral", more)).layer(0).attention.window;
   };
   EXPECT_EQ(window(Json::object()), 4096);
   EXPECT_EQ(window({{"sliding_window", nullptr}}), 0);
@@ -229,7 +229,7 @@ TEST(ModelConfig, FamiliesDifferWhereTheReferenceDoes) {
 
 TEST(ModelConfig, Olmo3HasPositionsByTypeOfLayer) {
   const auto read = [](const Json& more) {
-    return ModelConfig::from_json(family("Olmo3ForCausalLM", "olmo3", more), "config.json");
+    return ModelConfig::from_json(arch("Olmo3ForCausalLM", "olmo3", more), "config.json");
   };
   const Json yarn{{"rope_type", "yarn"}, {"factor", 8.0}};
   const ModelConfig config = read({{"rope_scaling", yarn}});
@@ -258,7 +258,7 @@ TEST(ModelConfig, Olmo3HasPositionsByTypeOfLayer) {
 
 TEST(ModelConfig, Ministral3ScalesQueriesByTheirPosition) {
   const auto read = [](const Json& more) {
-    Json json = family("Ministral3ForCausalLM", "ministral3", more);
+    Json json = arch("Ministral3ForCausalLM", "ministral3", more);
     json.erase("rope_theta");
     return ModelConfig::from_json(json, "config.json");
   };
@@ -369,7 +369,7 @@ TEST(ModelConfig, KnowsWhatIsStoredInFourBits) {
   }
 }
 
-/// tests/model/transformers_parity.py compares every family's with the reference.
+/// tests/model/transformers_parity.py compares every architecture's with the reference.
 TEST(ModelConfig, WhatIsNotSaidIsAsInTheReference) {
   const Json bare{{"architectures", {"LlamaForCausalLM"}}, {"num_attention_heads", 16}};
   const ModelConfig llama = ModelConfig::from_json(bare, "test");

@@ -21,7 +21,7 @@ except ImportError as error:
 
 torch.set_num_threads(2)
 TOLERANCE = 1e-4  # of float32 logits
-FAMILIES = {"qwen2": Qwen2Config, "qwen3": Qwen3Config, "llama": LlamaConfig,
+ARCHITECTURES = {"qwen2": Qwen2Config, "qwen3": Qwen3Config, "llama": LlamaConfig,
             "mistral": MistralConfig, "olmo2": Olmo2Config, "gemma3": Gemma3TextConfig,
             "smollm3": SmolLM3Config, "qwen3_moe": Qwen3MoeConfig, "gpt_oss": GptOssConfig,
             "olmo3": Olmo3Config, "ministral3": Ministral3Config,
@@ -30,39 +30,39 @@ ZERO_CENTRED = {"gemma3_text", "qwen3_5_text"}  # whose norms multiply by 1 + w
 THREADS = ["--threads", "2"]
 
 
-def make_config(family="qwen2", **changes):
+def make_config(arch="qwen2", **changes):
     sizes = dict(vocab_size=199, hidden_size=64, intermediate_size=96, num_hidden_layers=3,
                  num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=256,
                  tie_word_embeddings=True, bos_token_id=None, eos_token_id=None, pad_token_id=None)
     rope = {"rope_type": "default", "rope_theta": changes.pop("rope_theta", 10000.0)}
     changes_of_rope = changes.pop("rope", {})
     rope.update(changes_of_rope)
-    if family == "gemma3":
+    if arch == "gemma3":
         local = {"rope_type": "default", "rope_theta": changes.pop("local_theta", 100.0)}
         rope = {"full_attention": rope, "sliding_attention": local}
         sizes["head_dim"] = 16
-    if family == "olmo3":
+    if arch == "olmo3":
         rope = {"full_attention": rope, "sliding_attention": {
             "rope_type": "default", "rope_theta": changes.pop("local_theta", rope["rope_theta"])}}
-    if family == "ministral3":
+    if arch == "ministral3":
         rope = {"rope_type": "yarn", "rope_theta": rope["rope_theta"], "factor": 4.0, "beta_fast": 32.0,
                 "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.3,
                 "original_max_position_embeddings": 64, "max_position_embeddings": 256} | changes_of_rope
         sizes["head_dim"] = 16
-    if family == "qwen3_5":
+    if arch == "qwen3_5":
         rope.setdefault("partial_rotary_factor", 0.25)
         sizes.update(head_dim=16, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=12,
                      linear_value_head_dim=8, num_hidden_layers=4)
-    if family == "lfm2":
+    if arch == "lfm2":
         sizes.update(layer_types=["conv", "full_attention", "conv"], block_auto_adjust_ff_dim=False)
-    if family == "mistral":
+    if arch == "mistral":
         sizes["sliding_window"] = None
-    if family == "qwen3_moe":
+    if arch == "qwen3_moe":
         sizes |= dict(head_dim=16, num_experts=8, num_experts_per_tok=3, moe_intermediate_size=32)
-    if family == "gpt_oss":
+    if arch == "gpt_oss":
         sizes |= dict(head_dim=16, num_local_experts=6, num_experts_per_tok=2, sliding_window=16)
     sizes.update(changes)
-    return FAMILIES[family](rope_parameters=rope, **sizes)
+    return ARCHITECTURES[arch](rope_parameters=rope, **sizes)
 
 
 def make_model(config, seed=0, scale=1.0):

@@ -151,7 +151,7 @@ TEST(SequenceState, StorageGrowsWithUseAndGoesWithTheCache) {
   EXPECT_EQ(contents(*cache), expected);
   const auto other = pool.make_state(1000);
   add(*other, {5});
-  cache->reserve(0);  // in a pass: it is not parked
+  cache->reserve(0);  // in a pass: it is not swapped out
   expect_user_error([&] { add(*other, std::vector<int>(600, 6)); }, {"pool", "1500", "244", "345"});
   EXPECT_EQ(contents(*other), (std::vector<int>{5}));
   add(*other, std::vector<int>(499, 5));  // what is left, to the last position
@@ -216,7 +216,7 @@ TEST(SequenceState, KeepsAPathInItsOrder) {
   EXPECT_EQ(contents(*cache), (std::vector<int>{1}));
 }
 
-TEST(SequenceState, WhatWasUsedLeastRecentlyIsParked) {
+TEST(SequenceState, WhatWasUsedLeastRecentlyIsSwappedOut) {
   KvPool pool(kLayout, 600);
   const auto first = pool.make_state(300), second = pool.make_state(300),
              third = pool.make_state(300);
@@ -224,7 +224,7 @@ TEST(SequenceState, WhatWasUsedLeastRecentlyIsParked) {
   add(*second, {2, 3});
   add(*first, {4, 5});
   add(*third, {6, 7, 8, 9});
-  EXPECT_EQ(pool.num_parked(), 2) << "the second one's";
+  EXPECT_EQ(pool.num_swapped_out(), 2) << "the second one's";
   EXPECT_EQ(pool.num_allocated(), 512);
   const auto fork = second->fork();
   EXPECT_EQ(contents(*second), (std::vector<int>{2, 3}));
@@ -233,14 +233,14 @@ TEST(SequenceState, WhatWasUsedLeastRecentlyIsParked) {
   EXPECT_EQ(contents(*third), (std::vector<int>{6, 7, 8, 9}));
 }
 
-TEST(SequenceState, WhatIsInAPassIsNotParked) {
+TEST(SequenceState, WhatIsInAPassIsNotSwappedOut) {
   KvPool pool(kLayout, 512);
   auto cache = pool.make_state(300), other = pool.make_state(300), third = pool.make_state(300);
   add(*cache, {1, 2});
   cache->reserve(3);
   add(*other, {3});
   add(*third, {4});  // for which the other one makes room, though it was used later
-  EXPECT_EQ(pool.num_parked(), 1);
+  EXPECT_EQ(pool.num_swapped_out(), 1);
   other->reserve(1);  // for which the third one does
   expect_user_error([&] { add(*third, {5}); }, {"pool", "512", " 0 can be had", "2 are wanted"});
   cache->return_to(2);
@@ -295,7 +295,7 @@ TEST(SequenceState, PiecesBecomeOneForAPassThatReadsNone) {
 /// Everything at random against plain vectors, also in pieces, and again in a pool with room for
 /// one of them.
 TEST(SequenceState, ACampaignOfForksTruncationsAndPathsEqualsVectors) {
-  int64_t most_parked = 0;
+  int64_t most_swapped_out = 0;
   for (uint64_t seed = 0; seed < 48; ++seed) {
     const int64_t room = seed % 24 < 12 ? 1000000 : 600;
     KvPool pool(seed < 24 ? kLayout : pieced_layout(), room);
@@ -345,16 +345,16 @@ TEST(SequenceState, ACampaignOfForksTruncationsAndPathsEqualsVectors) {
         }
       }
       ASSERT_LE(pool.num_allocated(), room);
-      ASSERT_TRUE(room == 600 || pool.num_parked() == 0);
-      most_parked = std::max(most_parked, pool.num_parked());
+      ASSERT_TRUE(room == 600 || pool.num_swapped_out() == 0);
+      most_swapped_out = std::max(most_swapped_out, pool.num_swapped_out());
       if (step % 10 != 9) continue;
       for (size_t k = 0; k < caches.size(); ++k)
         ASSERT_EQ(contents(*caches[k]), expected[k]) << seed;
     }
     caches.clear();
-    ASSERT_EQ(pool.num_parked(), 0);
+    ASSERT_EQ(pool.num_swapped_out(), 0);
   }
-  EXPECT_GT(most_parked, 600);
+  EXPECT_GT(most_swapped_out, 600);
 }
 
 }  // namespace

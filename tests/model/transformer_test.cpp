@@ -49,8 +49,8 @@ at::Tensor run(const Transformer& model, SequenceState& cache, const at::Tensor&
       {.state = &cache, .tokens = ids, .num_logits = tokens.numel(), .tree_TT = tree_TT});
 }
 
-/// What the families add, one by one.
-std::vector<ModelConfig> family_configs() {
+/// What the architectures add, one by one.
+std::vector<ModelConfig> architecture_configs() {
   std::vector<ModelConfig> configs(11, small_config());
   const auto each = [&](size_t i, auto change) {
     for (LayerSpec& layer : configs[i].layers) change(layer);
@@ -76,11 +76,12 @@ std::vector<ModelConfig> family_configs() {
   return configs;
 }
 
-class TransformerFamilies : public testing::TestWithParam<ModelConfig> {};
-INSTANTIATE_TEST_SUITE_P(Transformer, TransformerFamilies, testing::ValuesIn(family_configs()),
+class TransformerArchitectures : public testing::TestWithParam<ModelConfig> {};
+INSTANTIATE_TEST_SUITE_P(Transformer, TransformerArchitectures,
+                         testing::ValuesIn(architecture_configs()),
                          [](const auto& test) { return fmt::format("config{}", test.index); });
 
-TEST_P(TransformerFamilies, PiecesEqualOnePass) {
+TEST_P(TransformerArchitectures, PiecesEqualOnePass) {
   const auto model = Transformer::initialize(GetParam(), 1, at::kFloat);
   KvPool pool(model->kv_layout());
   const at::Tensor tokens = random_tokens(1, 24, 1);
@@ -97,7 +98,7 @@ TEST_P(TransformerFamilies, PiecesEqualOnePass) {
 }
 
 /// What speculation does: append drafts, take some back, go on with other tokens.
-TEST_P(TransformerFamilies, EveryTruncationEqualsOnePass) {
+TEST_P(TransformerArchitectures, EveryTruncationEqualsOnePass) {
   const auto model = Transformer::initialize(GetParam(), 1, at::kFloat);
   KvPool pool(model->kv_layout());
   const auto cache = pool.make_state(40);
@@ -146,7 +147,7 @@ TEST(Transformer, PlantedCacheFaultsAreSeen) {
 }
 
 /// Sequences of any lengths in one pass, forks among them, against a pass for each.
-TEST_P(TransformerFamilies, APassOverSeveralSequencesEqualsSeveralPasses) {
+TEST_P(TransformerArchitectures, APassOverSeveralSequencesEqualsSeveralPasses) {
   const auto model = Transformer::initialize(GetParam(), 1, at::kFloat);
   KvPool pool(model->kv_layout());
   const std::vector<int64_t> cached{0, 3, 17, 9, 9}, fresh{5, 1, 4, 12, 2}, wanted{5, 1, 0, 3, 2};
@@ -183,7 +184,7 @@ TEST_P(TransformerFamilies, APassOverSeveralSequencesEqualsSeveralPasses) {
 }
 
 /// Every path of a tree gets the logits that it would have alone, and stays cached alone.
-TEST_P(TransformerFamilies, ATreeEqualsItsPaths) {
+TEST_P(TransformerArchitectures, ATreeEqualsItsPaths) {
   const auto model = Transformer::initialize(GetParam(), 1, at::kFloat);
   KvPool pool(model->kv_layout());
   const at::Tensor prompt = random_tokens(1, 9, 30), tree = random_tokens(1, 6, 31);
@@ -261,7 +262,7 @@ TEST(Transformer, AWindowHidesWhatIsFartherBack) {
 }
 
 /// Rows whose tokens stand at other positions than their places, as training packs them.
-TEST_P(TransformerFamilies, APackedSegmentEqualsTheRowItStandsFor) {
+TEST_P(TransformerArchitectures, APackedSegmentEqualsTheRowItStandsFor) {
   if (GetParam().num_states() > 0) GTEST_SKIP() << "segments of a row need rows";
   const auto model = Transformer::initialize(GetParam(), 1, at::kFloat);
   const at::Tensor clean = random_tokens(1, 12, 10), noise = random_tokens(1, 5, 11);

@@ -21,7 +21,7 @@ LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_fr
           "original_max_position_embeddings": 32}
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
 
-# name: (family, changes of the config, type that is stored, shard size, transformers 4 config.json)
+# name: (arch, changes of the config, type that is stored, shard size, transformers 4 config.json)
 CASES = {
     "Qwen2, tied, 4:2 heads": ("qwen2", {}, torch.float32, None, False),
     "Qwen2, untied, 6:1 heads, theta 1e6": (
@@ -112,7 +112,7 @@ CASES = {
     "OLMo 2, 4:2 heads, biases": ("olmo2", dict(attention_bias=True, tie_word_embeddings=False), torch.bfloat16, None,
                                   False),
 }
-# In bfloat16 on both sides: every family once.
+# In bfloat16 on both sides: every architecture once.
 NARROW_CASES = ["Qwen2, tied, 4:2 heads", "Qwen3", "Llama 3.1", "Mistral v0.1, window", "OLMo 2",
                 "Gemma 3", "SmolLM3", "OLMo 3", "Ministral 3", "Qwen3.5", "LFM2"]
 
@@ -139,9 +139,9 @@ def check_stacked(scratch):
 
 
 def check_narrow(name, scratch):
-    family, changes, _, _, _ = CASES[name]
+    arch, changes, _, _, _ = CASES[name]
     folder = scratch / "model"
-    config = make_config(family, **dict(changes, tie_word_embeddings=False))
+    config = make_config(arch, **dict(changes, tie_word_embeddings=False))
     save(make_model(config), folder, torch.bfloat16, None, False)
     ids = random_rows(199, 1, 250, seed=1)[0]
     wide = reference_logits(load_reference(folder), ids)
@@ -159,9 +159,9 @@ def check_narrow(name, scratch):
 
 
 def check_case(name, scratch):
-    family, changes, dtype, shard_size, version_4 = CASES[name]
+    arch, changes, dtype, shard_size, version_4 = CASES[name]
     folder = scratch / "model"
-    save(make_model(make_config(family, **changes)), folder, dtype, shard_size, version_4)
+    save(make_model(make_config(arch, **changes)), folder, dtype, shard_size, version_4)
     reference = load_reference(folder)
     ids = random_rows(199, 1, 200, seed=1)[0]
     expected = reference_logits(reference, ids)
@@ -236,11 +236,11 @@ def check_faults(scratch):
     check(found != expected_tokens, "planted fault changes greedy tokens: rope_theta")
 
 
-def check_family_fault(scratch, case, name, config_change=None, reference_change=None):
+def check_arch_fault(scratch, case, name, config_change=None, reference_change=None):
     """Wrong in one place, in our config.json or in the reference: the comparison turns red."""
-    family, changes, _, _, _ = CASES[case]
+    arch, changes, _, _, _ = CASES[case]
     folder = scratch / "model"
-    save(make_model(make_config(family, **changes)), folder, torch.float32, None, False)
+    save(make_model(make_config(arch, **changes)), folder, torch.float32, None, False)
     reference = load_reference(folder)
     ids = random_rows(199, 1, 100, seed=5)[0]
     if reference_change:
@@ -359,12 +359,12 @@ def check_text_part(scratch):
     shutil.rmtree(text_folder)
 
 
-def check_family_faults(scratch, all_of_them):
+def check_arch_faults(scratch, all_of_them):
     planted = set()
 
     def plant(case, *fault):
         if all_of_them or case not in planted:
-            check_family_fault(scratch, case, *fault)
+            check_arch_fault(scratch, case, *fault)
         planted.add(case)
 
     plant("Llama 3.1", "llama3 factor", change_rope(factor=7.0))
@@ -423,7 +423,7 @@ def main():
             check_narrow(case, scratch)
         check_text_part(scratch)
         check_faults(scratch)
-        check_family_faults(scratch, all_of_them=sys.argv[1] == "whole")
+        check_arch_faults(scratch, all_of_them=sys.argv[1] == "whole")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,8 @@ struct Shape {
   ModelConfig config;
 };
 
-/// Everything that the families add; sizes that are no multiples of what processors take at once.
+/// Everything that the architectures add; sizes that are no multiples of what processors take at
+/// once.
 ModelConfig odd_config() {
   ModelConfig config = small_config();
   config.hidden_size = 96;

@@ -10,8 +10,8 @@ import tempfile
 import unittest
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
-LAYERS = ["core", "text", "act", "kernels", "tensors", "audio", "hear", "model", "voice", "runtime", "data", "evaluate",
-          "train", "serve", "cli"]
+LAYERS = ["core", "text", "act", "kernels", "tensors", "audio", "hear", "model", "checkpoint", "voice", "runtime",
+          "data", "evaluate", "train", "serve", "cli"]
 
 
 class Tree(unittest.TestCase):

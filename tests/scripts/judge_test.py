@@ -47,9 +47,9 @@ def make_results():
     """As predgen eval writes it: MT-Bench's question 81, both turns."""
     rows = [{"turn": turn, "id": f"81/{turn}", "method": method, "prompt": ("write", "again")[turn], "text": texts[turn],
              "token_ids": [1, 2], "ttfs": 0.30000000000000004, "flip_token": None, "same_act": True, "round": turn + 1,
-             "model": "m", "price": "given"} for turn in (0, 1) for method, *texts in TEXTS]
+             "model": "m", "cost": "given"} for turn in (0, 1) for method, *texts in TEXTS]
     run = {"methods": {method: {"ttfs": {"mean": 0.3}, "judge": None} for method, *_ in TEXTS}, "comparisons": {},
-           "model": "m", "price": {"name": "given"}, "unseen": None}
+           "model": "m", "cost": {"name": "given"}, "unseen": None}
     turns = [{"id": f"81/{turn}", "history": [], "continues": turn == 1} for turn in (0, 1)]
     return {"runs": [run], "methods": json.loads(json.dumps(run["methods"])), "unseen": None, "questions": turns,
             "environment": {"threads": 1}, "turns": rows}
@@ -238,7 +238,7 @@ class Columns(Scratch):
         self.assertEqual(self.column("grade_problem") + self.column("against_baseline_problem"), [""] * 12)
         self.assertEqual([user for _, user in judge_columns.requests_of(cases)], ASKED)
         self.assertEqual(list(dict.fromkeys(self.asked)), ASKED)
-        self.assertEqual(list(self.rows[0])[-7:], ["round", *judge_columns.COLUMNS, "model", "price"])
+        self.assertEqual(list(self.rows[0])[-7:], ["round", *judge_columns.COLUMNS, "model", "cost"])
 
     def test_a_preference_for_a_place_is_a_tie(self):
         self.verdict = lambda asked: "[[A]]" if asked[0] == "p" else "[[5]]"
@@ -268,8 +268,8 @@ class Columns(Scratch):
         self.assertEqual(self.results["methods"]["baseline"]["judge"], {"grade": {"mean": 5.0, "n": 2, "missing": 0}, "pairs": None})
 
     def test_each_run_has_its_own_baseline_and_summary(self):
-        run = json.loads(json.dumps(self.results["runs"][0])) | {"price": {"name": "h100"}}
-        more = [row | {"price": "h100", "text": "good" if row["method"] == "baseline" else "plain"}
+        run = json.loads(json.dumps(self.results["runs"][0])) | {"cost": {"name": "h100"}}
+        more = [row | {"cost": "h100", "text": "good" if row["method"] == "baseline" else "plain"}
                 for row in self.results["turns"]]
         self.results["runs"].append(run)
         self.results["turns"] += more

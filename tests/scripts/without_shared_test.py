@@ -19,7 +19,7 @@ os.environ.pop("GTEST_OUTPUT", None)  # a report of the whole program is there
 # Scripts that ask for the reference data, and the function of theirs that does.
 PARTS = {"data/data_check.py": "shared_conversations", "evaluate/grading_parity.py": "real_cases",
          "text/tokenizer_parity.py": "shared_vocabularies", "voice/zonos/phonemes_parity.py": "shared_sentences"}
-ONLY_WHOLE = {"model/checkpoint/gguf_parity.py"}  # its slow form has more prompts
+ONLY_WHOLE = {"checkpoint/gguf_parity.py"}  # its slow form has more prompts
 TEST = re.compile(r"^TEST(?:_F)?\((\w+), (\w+)\)|PREDGEN_SHARED_OR_SKIP\(", re.MULTILINE)
 
 

@@ -22,7 +22,7 @@ TEST(PoolSize, IsThatOfOneConversationAtLeast) {
   expect_user_error([&] { positions("299", "300"); }, {"pool_positions 299", "300"});
 }
 
-/// A position has two bytes, and the other half is for what is parked.
+/// A position has two bytes, and the other half is for what is swapped out.
 TEST(PoolSize, FollowsFreeMemory) { EXPECT_EQ(positions("0", "300", 40000), 10000); }
 
 TEST(PoolSize, SomeMemoryIsFree) {

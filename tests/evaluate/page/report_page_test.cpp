@@ -16,7 +16,7 @@ using testing::Not;
 
 Json row(const std::string& model, int turn) {
   return {{"turn", turn}, {"method", "baseline"}, {"model", model},
-          {"price", "p"}, {"prompt", "Hi"},       {"text", "It is </script><b>done."},
+          {"cost", "p"},  {"prompt", "Hi"},       {"text", "It is </script><b>done."},
           {"ttfs", 0.5},  {"token_ids", {1, 2}},  {"judge_grade_problem", ""}};
 }
 
@@ -24,7 +24,7 @@ Json results() {
   Json results{{"runs", Json::array()}, {"turns", Json::array()}, {"num_turns", 2}};
   for (const char* model : {"one", "other"}) {
     results["runs"].push_back({{"model", model},
-                               {"price", {{"name", "p"}, {"basis", "b"}}},
+                               {"cost", {{"name", "p"}, {"basis", "b"}}},
                                {"methods", {{"baseline", {{"ttfs", {{"mean", 0.5}}}}}}}});
     for (int turn : {0, 1}) results["turns"].push_back(row(model, turn));
   }
@@ -47,7 +47,7 @@ TEST(ReportPage, HoldsWhatItDraws) {
   EXPECT_EQ(data["results"]["set"]["name"], "An evaluation");
   const Json& method = data["results"]["runs"][1]["methods"]["baseline"];
   EXPECT_TRUE(method["intervals"]["audio_latency"].is_null());
-  EXPECT_EQ(data["tables"][0]["title"], "one, price p (b)");
+  EXPECT_EQ(data["tables"][0]["title"], "one, cost p (b)");
   EXPECT_EQ(data["tables"][0]["methods"]["head"][1], "ttfs ms");
   EXPECT_EQ(data["tables"][0]["methods"]["rows"][0][1], "500.0");
   EXPECT_TRUE(data["tables"][0]["groups"].is_null());

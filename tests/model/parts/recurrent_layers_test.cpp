@@ -1,5 +1,5 @@
 // Models of which some layers keep a state instead of rows: whatever is drafted, taken back, forked
-// or parked, the logits are those of one pass over the whole text.
+// or swapped out, the logits are those of one pass over the whole text.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -79,9 +79,9 @@ INSTANTIATE_TEST_SUITE_P(, RecurrentLayersOf, testing::ValuesIn(hybrid_cases()),
 
 TEST_P(RecurrentLayersOf, ACampaignOfDraftsForksAndReturnsEqualsOnePass) {
   const auto model = Transformer::initialize(GetParam().config(), 1, at::kFloat);
-  // A pool with room for some of the texts, so that it parks.
+  // A pool with room for some of the texts, so that it swaps out.
   const int64_t small = 300 + 60 * model->kv_layout().positions_per_snapshot();
-  int64_t most_parked = 0, kept_drafts = 0, reused = 0;
+  int64_t most_swapped_out = 0, kept_drafts = 0, reused = 0;
   for (uint64_t seed = 0; seed < 6; ++seed) {
     KvPool pool(model->kv_layout(), seed < 3 ? 1000000 : small);
     Random random(seed, "texts");
@@ -113,12 +113,12 @@ TEST_P(RecurrentLayersOf, ACampaignOfDraftsForksAndReturnsEqualsOnePass) {
       const int64_t length = std::ssize(text.tokens);
       kept_drafts +=
           text.state->return_to(std::min(length, text.state->length())) == length && !draft.empty();
-      most_parked = std::max(most_parked, pool.num_parked());
+      most_swapped_out = std::max(most_swapped_out, pool.num_swapped_out());
     }
     texts.clear();
     EXPECT_EQ(pool.num_snapshots(), 0);
   }
-  EXPECT_GT(most_parked, 0);
+  EXPECT_GT(most_swapped_out, 0);
   EXPECT_GT(kept_drafts, 5);
   EXPECT_GT(reused, 5);
 }

@@ -3,9 +3,9 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include "checkpoint/load_model.h"
+#include "checkpoint/save_model.h"
 #include "core/files.h"
-#include "model/checkpoint/load_model.h"
-#include "model/checkpoint/save_model.h"
 #include "tensors/safetensors.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"

@@ -278,8 +278,8 @@ def main():
         for adapter in ADAPTERS:
             check_adapter(adapter, base, ids, scratch)
         experts = scratch / "experts"  # no modules in transformers: they have no adapters
-        for family in ("qwen3_moe", "gpt_oss"):
-            make_model(make_config(family)).save_pretrained(experts)
+        for arch in ("qwen3_moe", "gpt_oss"):
+            make_model(make_config(arch)).save_pretrained(experts)
             check_adapter("attention", experts, ids, scratch)
             shutil.rmtree(experts)
         gemma = scratch / "gemma"

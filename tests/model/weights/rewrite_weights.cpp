@@ -7,9 +7,9 @@
 #include <fstream>
 #include <string>
 
-#include "model/checkpoint/checkpoint.h"
-#include "model/checkpoint/load_model.h"
-#include "model/checkpoint/save_model.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/load_model.h"
+#include "checkpoint/save_model.h"
 #include "model/weights/adapter.h"
 #include "model/weights/sharded_weights.h"
 #include "tensors/safetensors.h"

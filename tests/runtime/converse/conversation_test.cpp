@@ -178,50 +178,50 @@ TEST(Conversation, ATypedTurnThatIsStoppedKeepsWhatWasShownOfItAndTheNextLineIsA
 }
 
 /// A turn is stopped, and the next one's final transcript comes at once, while a session that was
-/// woken still waits for the baton.
+/// woken still waits for the engine lock.
 TEST(Conversation, AStoppedTurnTakesNoFinalTranscript) {
-  Baton baton;
+  EngineLock engine_lock;
   ManualClock clock;
   ToldConversation told;
-  Conversation user({.baton = &baton, .asks = false}, told, clock, {});
+  Conversation user({.engine_lock = &engine_lock, .asks = false}, told, clock, {});
   std::promise<void> begun;
   auto turn = std::async(std::launch::async, [&] {
-    const Baton::Hold hold(baton);
+    const EngineLock::Hold hold(engine_lock);
     user.begin_turn();
     begun.set_value();
     return user.wait_newer(0, clock);
   });
   begun.get_future().wait();
   {
-    const Baton::Hold hold(baton);  // it rests
+    const EngineLock::Hold hold(engine_lock);  // it rests
     user.hear("", "words");
-    while (baton.num_waiting() == 0) std::this_thread::yield();
+    while (engine_lock.num_waiting() == 0) std::this_thread::yield();
     user.stop_turn();
     user.ask("words that end");
   }
   ASSERT_THROW(turn.get(), Interrupted);
-  const Baton::Hold hold(baton);
+  const EngineLock::Hold hold(engine_lock);
   user.begin_turn();
   EXPECT_TRUE(user.wait_newer(0, clock)->is_final) << "the next turn's";
 }
 
-TEST(Conversation, WhatComesWhileItsSessionWaitsForTheBatonIsTaken) {
-  Baton baton;
+TEST(Conversation, WhatComesWhileItsSessionWaitsForTheEngineLockIsTaken) {
+  EngineLock engine_lock;
   ManualClock clock;
   ToldConversation told;
-  Conversation user({.baton = &baton, .asks = false}, told, clock, {});
+  Conversation user({.engine_lock = &engine_lock, .asks = false}, told, clock, {});
   std::promise<void> begun;
   auto turn = std::async(std::launch::async, [&] {
-    const Baton::Hold hold(baton);
+    const EngineLock::Hold hold(engine_lock);
     user.begin_turn();
     begun.set_value();
     return user.wait_newer(0, clock);
   });
   begun.get_future().wait();
   {
-    const Baton::Hold hold(baton);
+    const EngineLock::Hold hold(engine_lock);
     user.hear("", "one");
-    while (baton.num_waiting() == 0) std::this_thread::yield();
+    while (engine_lock.num_waiting() == 0) std::this_thread::yield();
     user.hear("", "one two");
   }
   EXPECT_EQ(turn.get()->text, "one two");

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/stop.h"
-#include "tests/fakes/baton_clock.h"
+#include "tests/fakes/engine_clock.h"
 #include "tests/fakes/hybrid_models.h"
 #include "tests/fakes/layer_specs.h"
 #include "tests/fakes/queued_threads.h"
@@ -71,7 +71,7 @@ class RandomConversations : public testing::TestWithParam<Variant> {
   }
 
   /// The turns of one person, who shares the engine, and is interrupted at random.
-  std::vector<Turn> talk(uint64_t person, Engine& engine, BatonClock& clock) {
+  std::vector<Turn> talk(uint64_t person, Engine& engine, EngineClock& clock) {
     Random random(1, "person", person);
     const TalkSetup setup{.decoder = person % 2 == 0 ? "ar" : "jacobi",
                           .preset = person < 3 ? "default" : "eager",
@@ -145,16 +145,17 @@ class RandomConversations : public testing::TestWithParam<Variant> {
 
 TEST_P(RandomConversations, SaysWhatEachSessionSaysAlone) {
   const c10::InferenceMode inference;
-  Baton baton;
-  BatonClock clock(baton);
-  Engine engine = borrowing_engine(
-      *model, {.pass_tokens = 40, .pool_positions = GetParam().pool_positions, .baton = &baton});
+  EngineLock engine_lock;
+  EngineClock clock(engine_lock);
+  Engine engine = borrowing_engine(*model, {.pass_tokens = 40,
+                                            .pool_positions = GetParam().pool_positions,
+                                            .engine_lock = &engine_lock});
   engine.yield_speculation(20);
-  int64_t num_sequences = 0, most_parked = 0;
+  int64_t num_sequences = 0, most_swapped_out = 0;
   engine.observe_passes([&](const PassSize& pass) {
     clock.advance(Seconds(0.01 + 0.0005 * static_cast<double>(pass.num_tokens)));
     num_sequences += pass.num_sequences;
-    most_parked = std::max(most_parked, engine.pool().num_parked());
+    most_swapped_out = std::max(most_swapped_out, engine.pool().num_swapped_out());
   });
   std::vector<std::vector<Turn>> people(kPeople);
   std::vector<std::function<void()>> work;
@@ -164,7 +165,7 @@ TEST_P(RandomConversations, SaysWhatEachSessionSaysAlone) {
       people[i] = talk(i, engine, clock);
     });
   }
-  run_queued(baton, work);
+  run_queued(engine_lock, work);
 
   int64_t num_interrupted = 0, num_whole = 0;
   for (const std::vector<Turn>& turns : people) {
@@ -186,23 +187,23 @@ TEST_P(RandomConversations, SaysWhatEachSessionSaysAlone) {
   EXPECT_GE(num_whole, 10);
   EXPECT_GE(num_accepted, 10) << "drafts are to be of use";
   EXPECT_GE(num_sequences, engine.num_forward_passes() * 5 / 4) << "passes are to be shared";
-  EXPECT_EQ(most_parked > 0, GetParam().pool_positions < 10000);
+  EXPECT_EQ(most_swapped_out > 0, GetParam().pool_positions < 10000);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, RandomConversations,
-    testing::Values(Variant{"fp32", at::kFloat, 100000}, Variant{"fp32Parked", at::kFloat, 1100},
+    testing::Values(Variant{"fp32", at::kFloat, 100000}, Variant{"fp32Swapped", at::kFloat, 1100},
                     Variant{"states", at::kFloat, 100000, hybrid_config},
                     Variant{"experts", at::kFloat, 100000, experts_config},
-                    Variant{"expertsParked", at::kBFloat16, 1100, experts_config},
-                    Variant{"statesParked", at::kFloat, 1100, hybrid_config},
+                    Variant{"expertsSwapped", at::kBFloat16, 1100, experts_config},
+                    Variant{"statesSwapped", at::kFloat, 1100, hybrid_config},
                     Variant{"delta", at::kFloat, 100000, delta_config},
-                    Variant{"deltaParked", at::kFloat, 2400, delta_config},
-                    Variant{"convolutionParked", at::kBFloat16, 1300, convolution_config},
+                    Variant{"deltaSwapped", at::kFloat, 2400, delta_config},
+                    Variant{"convolutionSwapped", at::kBFloat16, 1300, convolution_config},
                     Variant{"bf16", at::kBFloat16, 100000},
-                    Variant{"bf16Parked", at::kBFloat16, 1100},
+                    Variant{"bf16Swapped", at::kBFloat16, 1100},
                     Variant{"fp32Within", at::kFloat, 100000, small_config, true},
-                    Variant{"bf16ParkedWithin", at::kBFloat16, 1100, small_config, true}),
+                    Variant{"bf16SwappedWithin", at::kBFloat16, 1100, small_config, true}),
     [](const auto& variant) { return variant.param.name; });
 
 }  // namespace

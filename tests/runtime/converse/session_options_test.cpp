@@ -21,12 +21,12 @@ TEST(SessionOptions, WithoutDraftsThePresetDoesNotHelpToDecode) {
   const SessionConfig off = make_session_config({.verifier = "off"}, engine);
   EXPECT_EQ(off.turn.work, InputTimeWork::kCascade);
   EXPECT_THAT(off.generator.sources, IsEmpty());
-  EXPECT_TRUE(usual.generator.prices.is_known());
-  EXPECT_FALSE(off.generator.prices.is_known());  // which takes time, for nothing
+  EXPECT_TRUE(usual.generator.costs.is_known());
+  EXPECT_FALSE(off.generator.costs.is_known());  // which takes time, for nothing
   const SessionConfig preemptive = make_session_config({.preempts = true}, engine);
   EXPECT_EQ(preemptive.turn.work, InputTimeWork::kPreempt);
   EXPECT_THAT(preemptive.generator.sources, IsEmpty());
-  EXPECT_FALSE(preemptive.generator.prices.is_known());
+  EXPECT_FALSE(preemptive.generator.costs.is_known());
 }
 
 TEST(SessionOptions, AVoiceBeginsWithAClauseUnlessThePaperIsFollowed) {

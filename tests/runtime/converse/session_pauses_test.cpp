@@ -75,7 +75,7 @@ TEST(SessionPauses, SoundTakesPartOfThePause) {
 
 TEST(SessionPauses, OtherAnswersAreMadeWhereTheirTokensAreCheap) {
   const auto drafted_tokens = [](const std::string& preset, const std::vector<double>& seconds) {
-    Stage stage({.preset = preset, .prices = pass_table(seconds)});
+    Stage stage({.preset = preset, .costs = pass_table(seconds)});
     return stage.run(spoken(0, kLong)).metrics.spec_tokens_drafted;
   };
   const std::vector<double> cheap{1.0, 1.05}, dear{1.0, 1.5};
@@ -114,10 +114,10 @@ std::string by_all_words(const std::string& user) {
 
 TEST(SessionPauses, AtWorstAnAnswerIsHardlyLaterThanOneBegunAtAPause) {
   // As on a CPU without a fast path for several tokens.
-  const PassPrices prices = PassPrices::given(Seconds(0.01), Seconds(0.005));
+  const PassCosts costs = PassCosts::given(Seconds(0.01), Seconds(0.005));
   const auto latest = [&](const TalkSetup& setup, double wait) {
     Stage stage(setup);
-    stage.engine.observe_passes(charge_passes(stage.clock, prices));
+    stage.engine.observe_passes(charge_passes(stage.clock, costs));
     std::vector<double> waits;
     for (uint64_t turn = 0; turn < 80; ++turn) {
       const TurnResult result =
@@ -131,7 +131,7 @@ TEST(SessionPauses, AtWorstAnAnswerIsHardlyLaterThanOneBegunAtAPause) {
     const double preemptive =
         latest({.work = InputTimeWork::kPreempt, .answer = by_all_words}, wait);
     for (const char* preset : {"default", "auto"}) {
-      const double own = latest({.preset = preset, .answer = by_all_words, .prices = prices}, wait);
+      const double own = latest({.preset = preset, .answer = by_all_words, .costs = costs}, wait);
       EXPECT_LE(own, 1.05 * preemptive + 1e-9) << preset << " " << wait;
     }
   }

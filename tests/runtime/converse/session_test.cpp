@@ -152,7 +152,7 @@ TEST(Session, OtherAnswersAreVerifiedWhereTheirTokensAreCheap) {
                                                                    : "No well.";
                      },
                  .speculation = SpeculationConfig{.num_candidates = 4},
-                 .prices = pass_table(seconds)});
+                 .costs = pass_table(seconds)});
     const TurnResult result =
         stage.run({partial("hello", 1), partial("hello my", 2), final_one("hello", 4)});
     EXPECT_EQ(result.text, "Yes I can. Go on!");
@@ -167,7 +167,7 @@ TEST(Session, OtherAnswersAreVerifiedWhereTheirTokensAreCheap) {
 
 TEST(Session, ADraftIsVerifiedInPartsWhereTokensAreDear) {
   const auto run = [](const std::vector<double>& seconds) {
-    Stage stage({.preset = "default", .prices = pass_table(seconds)});
+    Stage stage({.preset = "default", .costs = pass_table(seconds)});
     const TurnMetrics metrics = stage.run({partial("hello", 1), final_one("hello you", 4)}).metrics;
     EXPECT_TRUE(metrics.first_sentence_kept);
     return metrics.nfe_to_first_sentence;

@@ -46,13 +46,13 @@ void expect_same_alone(const FakeTokenizer& tokenizer,
     alone[i] = talk(i, engine, tokenizer, constraint);
   }
 
-  Baton baton;
-  Engine engine = borrowing_engine(model, {.pass_tokens = 40, .baton = &baton});
+  EngineLock engine_lock;
+  Engine engine = borrowing_engine(model, {.pass_tokens = 40, .engine_lock = &engine_lock});
   std::vector<std::function<void()>> work;
   for (uint64_t i = 0; i < kNumSessions; ++i) {
     work.emplace_back([&, i] { together[i] = talk(i, engine, tokenizer, constraint); });
   }
-  run_queued(baton, work);
+  run_queued(engine_lock, work);
 
   int64_t num_passes = 0;
   for (uint64_t i = 0; i < kNumSessions; ++i) {
@@ -74,13 +74,13 @@ TEST(SharedSessions, CountTheirOwnPasses) {
   const FakeTokenizer tokenizer(kWords);
   const FakeLanguageModel model({.vocab_size = tokenizer.vocab_size(), .next = hashed_word});
   std::vector<Answers> together(kNumSessions);
-  Baton baton;
-  Engine engine = borrowing_engine(model, {.pass_sequences = 2, .baton = &baton});
+  EngineLock engine_lock;
+  Engine engine = borrowing_engine(model, {.pass_sequences = 2, .engine_lock = &engine_lock});
   std::vector<std::function<void()>> work;
   for (uint64_t i = 0; i < kNumSessions; ++i) {
     work.emplace_back([&, i] { together[i] = talk(i, engine, tokenizer); });
   }
-  run_queued(baton, work);
+  run_queued(engine_lock, work);
   for (uint64_t i = 0; i < kNumSessions; ++i) {
     Engine own = borrowing_engine(model);
     const Answers alone = talk(i, own, tokenizer);

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/random.h"
-#include "tests/fakes/baton_clock.h"
 #include "tests/fakes/borrowing_engine.h"
+#include "tests/fakes/engine_clock.h"
 #include "tests/fakes/queued_threads.h"
 
 namespace predgen {
@@ -153,10 +153,10 @@ struct SharedEngine {
     return longest;
   }
 
-  Baton baton;
-  BatonClock clock{baton};
+  EngineLock engine_lock;
+  EngineClock clock{engine_lock};
   WatchingModel model;
-  Engine engine = borrowing_engine(model, {.pass_tokens = 512, .baton = &baton});
+  Engine engine = borrowing_engine(model, {.pass_tokens = 512, .engine_lock = &engine_lock});
   std::vector<Wait> waits;
 };
 
@@ -179,7 +179,7 @@ double longest_delay(Known known, double reading) {
   for (const Thread& thread : threads) {
     work.push_back({.client = thread.client, .work = [&] { shared.talk(thread); }});
   }
-  run_queued(shared.baton, work);
+  run_queued(shared.engine_lock, work);
   EXPECT_GT(shared.waits.size(), 3000u);
   return shared.longest_delay(threads);
 }
@@ -203,7 +203,7 @@ struct BesideForks {
   BesideForks(Known known, double reading) : shared(known, reading), text(sequence()) {
     const c10::InferenceMode inference;
     {
-      const Baton::Hold hold(shared.baton, "forks");
+      const EngineLock::Hold hold(shared.engine_lock, "forks");
       ask(text, 3000, kText);
     }
     std::vector<QueuedThread> work;
@@ -211,7 +211,7 @@ struct BesideForks {
       work.push_back({.client = "forks", .work = [this, id] { go_on(text.fork(), id, 30); }});
     }
     work.push_back({.client = "short", .work = [this] { answer_shortly(); }});
-    run_queued(shared.baton, work);
+    run_queued(shared.engine_lock, work);
   }
 
   Sequence sequence() { return shared.engine.make_sequence(4096); }

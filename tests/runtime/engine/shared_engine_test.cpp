@@ -18,7 +18,8 @@ namespace {
 
 struct Shared {
   explicit Shared(int64_t pass_tokens = 512)
-      : engine(borrowing_engine(model, {.pass_tokens = pass_tokens, .baton = &baton})) {}
+      : engine(borrowing_engine(model, {.pass_tokens = pass_tokens, .engine_lock = &engine_lock})) {
+  }
 
   /// Runs the requests, each in a thread of its own; their order in `ended` is that of the ends.
   void run(std::vector<EngineRequest> requests) {
@@ -34,7 +35,7 @@ struct Shared {
         ended.push_back(i);
       });
     }
-    run_queued(baton, work);
+    run_queued(engine_lock, work);
   }
 
   /// That many tokens, none of them run.
@@ -52,7 +53,7 @@ struct Shared {
   }
 
   FragileModel model;
-  Baton baton;
+  EngineLock engine_lock;
   Engine engine;
   std::vector<EngineResult> results;
   std::map<size_t, std::string> errors;
@@ -202,8 +203,8 @@ TEST(SharedEngine, PassesCanHaveAThreadOfTheirOwn) {
   FragileModel model;
   std::set<std::thread::id> asking, running;
   model.fails = [&] { running.insert(std::this_thread::get_id()); };
-  Baton baton;
-  Engine engine = borrowing_engine(model, {.baton = &baton, .has_thread = true});
+  EngineLock engine_lock;
+  Engine engine = borrowing_engine(model, {.engine_lock = &engine_lock, .has_thread = true});
   const auto ask = [&](TokenId first) {
     asking.insert(std::this_thread::get_id());
     Sequence sequence = sequence_of(engine, TokenIds{first}, 64);
@@ -214,13 +215,13 @@ TEST(SharedEngine, PassesCanHaveAThreadOfTheirOwn) {
     sequence.append(TokenIds{kPoison});
     EXPECT_THROW(engine.run({.sequence = &sequence}), Error);
   };
-  run_queued(baton, {[&] { ask(1); }, [&] { ask(2); }, [&] { ask(3); }});
+  run_queued(engine_lock, {[&] { ask(1); }, [&] { ask(2); }, [&] { ask(3); }});
   EXPECT_EQ(asking.size(), 3u);
   ASSERT_EQ(running.size(), 1u);
   EXPECT_FALSE(asking.contains(*running.begin()));
 }
 
-TEST(SharedEngine, IsNotUsedWithoutItsBaton) {
+TEST(SharedEngine, IsNotUsedWithoutItsLock) {
   Shared shared;
   Sequence sequence = shared.sequence(3);
   EXPECT_THROW(shared.engine.run({.sequence = &sequence}), Error);

@@ -245,9 +245,8 @@ TEST(Generators, SayWhereAConstraintIsADeadEnd) {
   Engine draft = borrowing_engine(model);
   for (const GeneratorConfig& how :
        {GeneratorConfig{}, GeneratorConfig{.name = "jacobi", .block_size = 4},
-        GeneratorConfig{.sources = {"ngram", "model"},
-        .prices = with_draft_price(0.1),
-        .draft_model = &draft}}) {
+        GeneratorConfig{
+            .sources = {"ngram", "model"}, .costs = with_draft_cost(0.1), .draft_model = &draft}}) {
     Engine engine = borrowing_engine(model);
     const auto generator = make_generator(how, engine);
     const auto run = [&](int64_t limit, TokenIds& told) {

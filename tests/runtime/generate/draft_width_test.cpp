@@ -9,20 +9,20 @@ namespace predgen {
 namespace {
 
 TEST(DraftWidth, IsAsWideAsPays) {
-  EXPECT_EQ(DraftWidth(16).best(), 16);  // the price is not known
-  EXPECT_EQ(DraftWidth(3, {.prices = pass_table({1, 1, 1, 1})}).best(), 3);  // a GPU
-  EXPECT_EQ(DraftWidth(3, {.prices = pass_table({1, 2, 3, 4})}).best(),
+  EXPECT_EQ(DraftWidth(16).best(), 16);                                     // the cost is not known
+  EXPECT_EQ(DraftWidth(3, {.costs = pass_table({1, 1, 1, 1})}).best(), 3);  // a GPU
+  EXPECT_EQ(DraftWidth(3, {.costs = pass_table({1, 2, 3, 4})}).best(),
             0);  // each token a pass more
-  EXPECT_EQ(DraftWidth(4, {.prices = pass_table({1, 1.01, 1.02, 2.9, 4})}).best(),
-            2);  // a step in the price
-  EXPECT_EQ(DraftWidth(3, {.prices = pass_table({1, 1.2, 1.4, 1.6}), .first_rate = 0.9}).best(), 3);
-  EXPECT_EQ(DraftWidth(3, {.prices = pass_table({1, 1.2, 1.4, 1.6}), .first_rate = 0.3}).best(), 1);
-  EXPECT_EQ(DraftWidth(3, {.prices = pass_table({1, 1.2, 1.4, 1.6}), .first_rate = 0.1}).best(), 0);
+  EXPECT_EQ(DraftWidth(4, {.costs = pass_table({1, 1.01, 1.02, 2.9, 4})}).best(),
+            2);  // a step in the cost
+  EXPECT_EQ(DraftWidth(3, {.costs = pass_table({1, 1.2, 1.4, 1.6}), .first_rate = 0.9}).best(), 3);
+  EXPECT_EQ(DraftWidth(3, {.costs = pass_table({1, 1.2, 1.4, 1.6}), .first_rate = 0.3}).best(), 1);
+  EXPECT_EQ(DraftWidth(3, {.costs = pass_table({1, 1.2, 1.4, 1.6}), .first_rate = 0.1}).best(), 0);
 }
 
 TEST(DraftWidth, FollowsHowOftenGuessesAreRight) {
   const std::vector<double> seconds{1, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6};
-  DraftWidth width(8, {.prices = pass_table(seconds)});
+  DraftWidth width(8, {.costs = pass_table(seconds)});
   for (int i = 0; i < 30; ++i) width.record(8, 8);
   EXPECT_EQ(width.best(), 8);
   for (int i = 0; i < 60; ++i) width.record(8, 0);
@@ -40,8 +40,8 @@ TEST(DraftWidth, FollowsHowOftenGuessesAreRight) {
 TEST(DraftWidth, GuessesThatGoOnBeingRightAreWorthTheirPlaces) {
   std::vector<double> seconds;
   for (int width = 0; width <= 16; ++width) seconds.push_back(1 + 0.03 * width);
-  DraftWidth lasting(16, {.prices = pass_table(seconds)}),
-      independent(16, {.prices = pass_table(seconds)});
+  DraftWidth lasting(16, {.costs = pass_table(seconds)}),
+      independent(16, {.costs = pass_table(seconds)});
   for (int i = 0; i < 60; ++i) {
     lasting.record(16, i % 2 == 0 ? 0 : 16);
     independent.record(16, i % 2);
@@ -53,14 +53,14 @@ TEST(DraftWidth, GuessesThatGoOnBeingRightAreWorthTheirPlaces) {
 
 /// What it chooses is what it learns from: a place where guesses once failed is tried again.
 TEST(DraftWidth, GrowsAgainWhenGuessesAreRightAgain) {
-  for (const double price : {0.1, 0.15, 0.2, 0.3}) {
+  for (const double cost : {0.1, 0.15, 0.2, 0.3}) {
     std::vector<double> seconds;
-    for (int width = 0; width <= 16; ++width) seconds.push_back(1 + price * width);
-    DraftWidth width(16, {.prices = pass_table(seconds)});
+    for (int width = 0; width <= 16; ++width) seconds.push_back(1 + cost * width);
+    DraftWidth width(16, {.costs = pass_table(seconds)});
     for (int i = 0; i < 100; ++i) width.record(16, 2);
-    EXPECT_LE(width.best(), 3) << price;
+    EXPECT_LE(width.best(), 3) << cost;
     for (int i = 0; i < 200; ++i) width.record(width.best(), width.best());
-    EXPECT_EQ(width.best(), 16) << price;
+    EXPECT_EQ(width.best(), 16) << cost;
   }
 }
 
@@ -75,13 +75,13 @@ TEST(DraftWidth, MasksTakeRoomBehindEachToken) {
 }
 
 TEST(DraftWidth, CountsWhatMasksCost) {
-  const auto best = [](double price, double rate, int64_t widest = 15) {
+  const auto best = [](double cost, double rate, int64_t widest = 15) {
     std::vector<double> seconds;
-    for (int width = 0; width <= 20; ++width) seconds.push_back(1 + price * width);
-    return DraftWidth(widest, {.prices = pass_table(seconds), .first_rate = rate, .num_masks = 3})
+    for (int width = 0; width <= 20; ++width) seconds.push_back(1 + cost * width);
+    return DraftWidth(widest, {.costs = pass_table(seconds), .first_rate = rate, .num_masks = 3})
         .best();
   };
-  EXPECT_EQ(DraftWidth(16, {.num_masks = 3}).best(), 16);  // the price is not known
+  EXPECT_EQ(DraftWidth(16, {.num_masks = 3}).best(), 16);  // the cost is not known
   // Of one guess with two masks, two with six or three with twelve the one that pays most.
   EXPECT_EQ(best(0.3, 0.8), 0);
   EXPECT_EQ(best(0.2, 0.8), 3);
@@ -94,7 +94,7 @@ TEST(DraftWidth, CountsWhatMasksCost) {
 TEST(DraftWidth, CountsWhatRunsAgain) {
   const auto best = [](bool reruns) {
     return DraftWidth(
-               3, {.prices = pass_table({1, 1.6, 1.7, 1.8}), .first_rate = 0.5, .reruns = reruns})
+               3, {.costs = pass_table({1, 1.6, 1.7, 1.8}), .first_rate = 0.5, .reruns = reruns})
         .best();
   };
   EXPECT_EQ(best(false), 3);  // 1.875 tokens for 1.8

@@ -161,14 +161,14 @@ TEST(DraftingGenerator, MasksGuessWhatASamplerDraws) {
 TEST(DraftingGenerator, RunsMasksAsLongAsTheyPay) {
   std::vector<double> seconds;
   for (int i = 0; i <= 16; ++i) seconds.push_back(1 + 0.05 * i);
-  const GeneratorConfig cheap{.prices = pass_table(seconds)};
+  const GeneratorConfig cheap{.costs = pass_table(seconds)};
   const GenerationConfig config{.max_new_tokens = 200, .stop_tokens = {}};
   const Masked right(config, always, cheap);
   EXPECT_EQ(right.sizes[40], 16);
   const Masked wrong(config, never, cheap);
   // One guess, as good as is believed at first, does not pay for two masks here; more would.
   const Masked dear({.max_new_tokens = 9, .stop_tokens = {}}, always,
-                    {.prices = PassPrices::given(Seconds(0.75), Seconds(0.25))}, {}, 512, {31});
+                    {.costs = PassCosts::given(Seconds(0.75), Seconds(0.25))}, {}, 512, {31});
   EXPECT_EQ(dear.sizes, (Sizes{2, 1, 1, 1, 1, 1, 1, 1, 1}));
   EXPECT_GT(std::ranges::count(wrong.sizes, 1), 120);
   EXPECT_GT(std::ranges::max(std::span(wrong.sizes).last(140)), 1);  // tried again now and then
@@ -178,7 +178,7 @@ TEST(DraftingGenerator, WhereMasksDoNotPaySourcesDoAsWithoutThem) {
   const GenerationConfig config{.max_new_tokens = 60, .stop_tokens = {}};
   const std::vector<TokenIds> drafts{plain_text(config)};
   const GeneratorConfig how{.sources = {"ngram"},
-                            .prices = PassPrices::given(Seconds(0.75), Seconds(0.25))};
+                            .costs = PassCosts::given(Seconds(0.75), Seconds(0.25))};
   const Masked with(config, always, how, {.drafts = drafts});
   const Masked without(config, always, how, {.drafts = drafts}, 512, {});
   EXPECT_EQ(with.sizes, without.sizes);

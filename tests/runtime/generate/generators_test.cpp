@@ -138,15 +138,15 @@ std::shared_ptr<const AnswerStore> past_answers() {
 TEST(JacobiGenerator, GivesTheAutoregressiveTextInFewerPasses) {
   DraftModel draft;
   const auto answers = past_answers();
-  std::vector<double> prices;  // so that the window changes
-  for (int i = 0; i < 10; ++i) prices.push_back(1 + 0.2 * i);
+  std::vector<double> costs;  // so that the window changes
+  for (int i = 0; i < 10; ++i) costs.push_back(1 + 0.2 * i);
   expect_plain_text([&](Engine& engine, uint64_t seed) {
     return make_generator(
         {.name = "jacobi",
          .block_size = 1 + static_cast<int64_t>(seed % 9),
          .sources = seed % 2 ? draft_source_names() : std::vector<std::string>(),
          .draft_width = 9,
-         .prices = seed % 4 < 2 ? with_draft_price(0.1, pass_table(prices)) : with_draft_price(0.1),
+         .costs = seed % 4 < 2 ? with_draft_cost(0.1, pass_table(costs)) : with_draft_cost(0.1),
          .seed = seed,
          .draft_model = &draft.engine,
          .past_answers = answers},
@@ -159,15 +159,14 @@ TEST(DraftingGenerator, GivesTheAutoregressiveTextInFewerPasses) {
   const auto answers = past_answers();
   expect_plain_text([&](Engine& engine, uint64_t seed) {
     const int64_t width = 1 + static_cast<int64_t>(seed % 20);
-    std::vector<double> prices;  // so that the width changes, down to none
+    std::vector<double> costs;  // so that the width changes, down to none
     for (int64_t i = 0; seed % 2 == 0 && i <= width; ++i) {
-      prices.push_back(1 + 0.2 * static_cast<double>(i));
+      costs.push_back(1 + 0.2 * static_cast<double>(i));
     }
     return make_generator(
         {.sources = seed % 3 ? draft_source_names() : std::vector<std::string>{"model"},
          .draft_width = width,
-         .prices =
-             prices.empty() ? with_draft_price(0.1) : with_draft_price(0.1, pass_table(prices)),
+         .costs = costs.empty() ? with_draft_cost(0.1) : with_draft_cost(0.1, pass_table(costs)),
          .draft_model = &draft.engine,
          .past_answers = answers},
         engine);
@@ -192,14 +191,14 @@ TEST(DraftingGenerator, GivesTheAutoregressiveTextWithMasksAmongOtherGuesses) {
   expect_plain_text(
       [&](Engine& engine, uint64_t seed) {
         const int64_t width = 3 + static_cast<int64_t>(seed % 23);
-        std::vector<double> prices;
+        std::vector<double> costs;
         for (int64_t i = 0; seed % 2 == 0 && i <= width; ++i) {
-          prices.push_back(1 + 0.05 * static_cast<double>(i));
+          costs.push_back(1 + 0.05 * static_cast<double>(i));
         }
         return make_generator({.sources = sources[seed / 2 % 4],
                                .draft_width = width,
-                               .prices = prices.empty() ? with_draft_price(0.1)
-                                                        : with_draft_price(0.1, pass_table(prices)),
+                               .costs = costs.empty() ? with_draft_cost(0.1)
+                                                      : with_draft_cost(0.1, pass_table(costs)),
                                .draft_model = &draft.engine,
                                .past_answers = answers},
                               engine);
@@ -254,14 +253,14 @@ TEST(JacobiGenerator, NarrowsWhereGuessesDoNotPay) {
   const auto cost = [&](int64_t window, const std::vector<double>& seconds) {
     model.pass_sizes.clear();
     const auto jacobi = make_generator(
-        {.name = "jacobi", .block_size = window, .prices = pass_table(seconds)}, engine);
+        {.name = "jacobi", .block_size = window, .costs = pass_table(seconds)}, engine);
     run(*jacobi, engine, {4, 5}, {.max_new_tokens = 200, .stop_tokens = {}});
     return std::accumulate(model.pass_sizes.begin(), model.pass_sizes.end(), int64_t{0});
   };
   const int64_t plain = cost(1, {});
   const std::vector<double> dear{1, 2, 3, 4, 5, 6};  // one more than the window of 5 needs
   EXPECT_LE(static_cast<double>(cost(5, dear)), 1.1 * static_cast<double>(plain));
-  EXPECT_GT(cost(5, {}), 3 * plain);  // all are run where prices are not known
+  EXPECT_GT(cost(5, {}), 3 * plain);  // all are run where costs are not known
   EXPECT_GT(cost(5, std::vector<double>(5, 1)), 3 * plain);  // or tokens cost nothing
 }
 

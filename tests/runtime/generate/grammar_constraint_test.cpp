@@ -88,13 +88,13 @@ TEST(GrammarConstraint, GivesTheSameTextWithEveryMethodWidthAndSource) {
   const FakeLanguageModel model({.vocab_size = kTokens.vocab_size(), .surprise = 5});
   const FakeLanguageModel small({.vocab_size = kTokens.vocab_size(), .surprise = 0});
   Engine engine = borrowing_engine(model), draft = borrowing_engine(small);
-  const PassPrices dear = PassPrices::given(Seconds(1), Seconds(1));
+  const PassCosts dear = PassCosts::given(Seconds(1), Seconds(1));
   const std::vector<GeneratorConfig> ways{
       {.name = "ar"},
       {.name = "jacobi", .block_size = 2},
       {.name = "jacobi", .block_size = 16},
       {.name = "ar", .sources = {"ngram"}},
-      {.name = "ar", .sources = {"ngram"}, .prices = dear},
+      {.name = "ar", .sources = {"ngram"}, .costs = dear},
       {.name = "ar", .sources = {"model"}, .draft_model = &draft},
       {.name = "jacobi", .block_size = 6, .sources = {"ngram", "model"}, .draft_model = &draft}};
   int64_t passes = 0, tokens = 0, ended = 0;

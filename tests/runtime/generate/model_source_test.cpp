@@ -87,7 +87,7 @@ TEST(ModelSource, RunsAHistoryBeforeItIsAsked) {
   drafter.source.prefill({});
   drafter.source.prefill(TokenIds{1, 31});
   drafter.source.prefill(TokenIds(4097, 1));
-  Drafter dear(model, 31, DraftWidth(1, {.prices = pass_table({1, 9})}));
+  Drafter dear(model, 31, DraftWidth(1, {.costs = pass_table({1, 9})}));
   dear.source.prefill(history);
   EXPECT_TRUE(model.pass_sizes.empty());
 }
@@ -119,7 +119,7 @@ TEST(ModelSource, StopsBetweenItsPasses) {
     Engine engine = borrowing_engine(model);
     const auto generator = make_generator({.name = name,
                                            .sources = {"model"},
-                                           .prices = with_draft_price(0.01),
+                                           .costs = with_draft_cost(0.01),
                                            .draft_model = &drafter.engine},
                                           engine);
     Sequence sequence = sequence_of(engine, TokenIds{1, 2, 3}, 64);
@@ -133,16 +133,16 @@ TEST(ModelSource, StopsBetweenItsPasses) {
 
 TEST(ModelSource, DraftsAsMuchAsIsWorthItsPasses) {
   const FakeLanguageModel model({});
-  const auto priced = [](double price) {
-    std::vector<double> prices;
-    for (int width = 0; width <= 16; ++width) prices.push_back(1 + price * width);
-    return DraftWidth(16, {.prices = pass_table(prices)});
+  const auto costed = [](double cost) {
+    std::vector<double> costs;
+    for (int width = 0; width <= 16; ++width) costs.push_back(1 + cost * width);
+    return DraftWidth(16, {.costs = pass_table(costs)});
   };
-  Drafter dear(model, 31, priced(1));  // no draft is worth as many passes of the model
+  Drafter dear(model, 31, costed(1));  // no draft is worth as many passes of the model
   EXPECT_TRUE(dear.propose({1, 2, 3}, 16)->empty());
   EXPECT_EQ(dear.engine.num_forward_passes(), 0);
 
-  Drafter right(model, 31, priced(0.1)), wrong(model, 31, priced(0.1));
+  Drafter right(model, 31, costed(0.1)), wrong(model, 31, costed(0.1));
   TokenIds good{1, 2, 3}, bad{1, 2, 3};
   for (int step = 0; step < 40; ++step) {
     good = with(good, right.propose(good, 16).value().at(0));
@@ -161,7 +161,7 @@ TEST(DraftingGenerator, AModelThatThinksAlikeIsRightInEveryPass) {
     Engine engine = borrowing_engine(model), draft = borrowing_engine(model);
     const auto generator = make_generator({.sources = {"model"},
                                            .draft_width = 8,
-                                           .prices = with_draft_price(0.001),
+                                           .costs = with_draft_cost(0.001),
                                            .draft_model = &draft},
                                           engine);
     Sequence sequence = sequence_of(engine, TokenIds{1, 2, 3}, 512);
@@ -182,7 +182,7 @@ TEST(DraftingGenerator, TheModelDraftsWhatOtherSourcesLeaveRoomFor) {
     Engine engine = borrowing_engine(model), draft = borrowing_engine(model);
     const auto generator = make_generator({.sources = {"ngram", "model"},
                                            .draft_width = 8,
-                                           .prices = with_draft_price(0.001),
+                                           .costs = with_draft_cost(0.001),
                                            .draft_model = &draft},
                                           engine);
     Sequence sequence = sequence_of(engine, TokenIds{1, 2, 3}, 512);
@@ -203,7 +203,7 @@ TEST(DraftingGenerator, AWrongGuessTakesNoRoomFromTheModel) {
   Engine engine = borrowing_engine(model), draft = borrowing_engine(model);
   const auto generator = make_generator({.sources = {"model"},
                                          .draft_width = 8,
-                                         .prices = with_draft_price(0.001),
+                                         .costs = with_draft_cost(0.001),
                                          .draft_model = &draft},
                                         engine);
   Sequence sequence = sequence_of(engine, TokenIds{1, 2, 3}, 512);
@@ -226,7 +226,7 @@ TEST(ModelSource, ChangesNoTextWhateverStopsItOrIsRevised) {
     const auto generator = make_generator({.name = seed % 2 ? "ar" : "jacobi",
                                            .block_size = 6,
                                            .sources = {"model"},
-                                           .prices = with_draft_price(0.05),
+                                           .costs = with_draft_cost(0.05),
                                            .draft_model = &draft},
                                           engine);
     TokenIds prompt(1 + random.below(20));
@@ -277,11 +277,11 @@ TEST(MakeGenerator, MeasuresWhatADraftCosts) {
   const FakeLanguageModel model({}), other({});
   Engine engine = borrowing_engine(model), draft = borrowing_engine(other);
   GeneratorConfig config{.block_size = 3, .draft_width = 4, .draft_model = &draft};
-  measure_prices(config, engine);
+  measure_costs(config, engine);
   EXPECT_EQ(model.pass_sizes.back(), 5);  // of 0 to 4 drafted tokens
-  EXPECT_GT(config.prices.of_draft_model().of(1), Seconds(0));
+  EXPECT_GT(config.costs.of_draft_model().of(1), Seconds(0));
   config.block_size = 8;
-  measure_prices(config, engine);
+  measure_costs(config, engine);
   EXPECT_EQ(model.pass_sizes.back(), 8);
 }
 

@@ -40,7 +40,7 @@ TEST(ConstrainedAnswers, AreThoseOfPlainDecodingWhateverWasHeardBefore) {
 }
 
 TEST(ConstrainedAnswers, InPartsWithMasksCandidatesAndSourcesToo) {
-  const PassPrices dear = PassPrices::given(Seconds(1), Seconds(1));
+  const PassCosts dear = PassCosts::given(Seconds(1), Seconds(1));
   const auto past = std::make_shared<AnswerStore>(
       std::vector<TokenIds>{{13, 14, 15, 16, 26, 6, 11, 20, 25}, {9, 8, 7}});
   const FakeLanguageModel plain({.surprise = 5}), smaller({.surprise = 0}),
@@ -59,20 +59,20 @@ TEST(ConstrainedAnswers, InPartsWithMasksCandidatesAndSourcesToo) {
     EXPECT_GT(campaign.accepted, 150);
   };
   const SpeculationConfig tree{.num_candidates = 6, .tree_tokens = 40, .num_branches = 3};
-  const SpeculationConfig parts{.in_parts = true, .prices = dear};
-  check(plain, plain, {.sources = {"ngram"}, .prices = dear}, parts);
+  const SpeculationConfig parts{.in_parts = true, .costs = dear};
+  check(plain, plain, {.sources = {"ngram"}, .costs = dear}, parts);
   check(plain, plain, {}, tree);
   for (const char* decoder : {"ar", "jacobi"}) {
     check(plain, plain,
           {.name = decoder,
            .block_size = 6,
            .sources = draft_source_names(),
-           .prices = with_draft_price(0.1)},
+           .costs = with_draft_cost(0.1)},
           tree);
   }
   check(masked, says_next, {}, {});
   check(masked, says_next, {.sources = {"ngram"}}, tree);
-  check(masked, says_next, {.prices = dear}, parts);
+  check(masked, says_next, {.costs = dear}, parts);
 }
 
 /// A pass for the prompt runs what is forced at the beginning of an answer.

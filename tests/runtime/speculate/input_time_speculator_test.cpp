@@ -73,11 +73,11 @@ TEST(InputTimeSpeculator, GreedyIsLosslessWhateverWasHeardBefore) {
 }
 
 // As on a CPU: a token costs half as much as a pass over one.
-const PassPrices kDear = PassPrices::given(Seconds(1), Seconds(1));
+const PassCosts kDear = PassCosts::given(Seconds(1), Seconds(1));
 
 SpeculationConfig in_parts(SpeculationConfig config = {}) {
   config.in_parts = true;
-  config.prices = kDear;
+  config.costs = kDear;
   return config;
 }
 
@@ -93,7 +93,7 @@ TEST(InputTimeSpeculator, PartsOfADraftAreLosslessAndRunFewerTokens) {
       Engine engine = borrowing_engine(model);
       int64_t num_tokens = 0;
       engine.observe_passes([&](const PassSize& pass) { num_tokens += pass.num_tokens; });
-      const auto generator = make_generator({.sources = sources, .prices = kDear}, engine);
+      const auto generator = make_generator({.sources = sources, .costs = kDear}, engine);
       const Campaign campaign = run_campaign(engine, honest, verifier, *generator, 300, config);
       EXPECT_EQ(campaign.wrong, 0);
       EXPECT_GT(campaign.accepted, 200);
@@ -119,7 +119,7 @@ TEST(InputTimeSpeculator, OtherCandidatesAndSourcesAreLosslessToo) {
     const auto generator = make_generator({.name = decoder,
                                            .block_size = 6,
                                            .sources = draft_source_names(),
-                                           .prices = with_draft_price(0.1),
+                                           .costs = with_draft_cost(0.1),
                                            .draft_model = &draft,
                                            .past_answers = past},
                                           engine);
@@ -152,7 +152,7 @@ TEST(InputTimeSpeculator, AStateIsLosslessWhateverIsTakenBack) {
       const auto generator = make_generator({.name = decoder,
                                              .block_size = 6,
                                              .sources = {"ngram", "model"},
-                                             .prices = with_draft_price(0.1),
+                                             .costs = with_draft_cost(0.1),
                                              .draft_model = &draft},
                                             engine);
       const Campaign campaign = run_campaign(engine, model, verifier, *generator, 40, speculation);

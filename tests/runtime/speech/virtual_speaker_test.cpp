@@ -12,7 +12,7 @@ namespace {
 using testing::IsEmpty;
 
 /// First audio after 0.2 s, then 0.1 s for every character.
-struct PricedSpeaker : testing::Test {
+struct CostedSpeaker : testing::Test {
   VirtualClock clock{VirtualClock::Computation::kCostTable};
   VirtualSpeaker speaker{clock, {.cost = SpeechCost{Seconds(0.2), Seconds(0.1)}}, {}};
 
@@ -24,7 +24,7 @@ void expect_time(const std::optional<Seconds>& time, double expected) {
   EXPECT_NEAR(time->count(), expected, 1e-9);
 }
 
-TEST_F(PricedSpeaker, BaselineHearsTheSentenceAfterItsCost) {
+TEST_F(CostedSpeaker, BaselineHearsTheSentenceAfterItsCost) {
   at(4);
   speaker.say("Hello.");
   const SpeechReport report = speaker.finish_turn();
@@ -33,7 +33,7 @@ TEST_F(PricedSpeaker, BaselineHearsTheSentenceAfterItsCost) {
   EXPECT_NEAR(clock.now().count(), 4.8, 1e-9);  // 0.2 + 6 characters
 }
 
-TEST_F(PricedSpeaker, PreparedSentenceIsHeardAtOnce) {
+TEST_F(CostedSpeaker, PreparedSentenceIsHeardAtOnce) {
   at(1);
   speaker.prepare("Hello.");
   at(2);
@@ -46,7 +46,7 @@ TEST_F(PricedSpeaker, PreparedSentenceIsHeardAtOnce) {
   EXPECT_EQ(report.prepared, 1);
 }
 
-TEST_F(PricedSpeaker, LatePreparationSavesWhatItCan) {
+TEST_F(CostedSpeaker, LatePreparationSavesWhatItCan) {
   at(1);
   speaker.prepare("Hello.");
   at(1.125);
@@ -54,7 +54,7 @@ TEST_F(PricedSpeaker, LatePreparationSavesWhatItCan) {
   expect_time(speaker.finish_turn().first_audio, 1.2);
 }
 
-TEST_F(PricedSpeaker, ChangedSentenceFreesTheTimelineAtOnce) {
+TEST_F(CostedSpeaker, ChangedSentenceFreesTheTimelineAtOnce) {
   at(1);
   speaker.prepare("Hello.");
   at(1.1);
@@ -66,7 +66,7 @@ TEST_F(PricedSpeaker, ChangedSentenceFreesTheTimelineAtOnce) {
   EXPECT_EQ(report.prepared, 2);
 }
 
-TEST_F(PricedSpeaker, OverlappingSentencesQueueOnTheTimeline) {
+TEST_F(CostedSpeaker, OverlappingSentencesQueueOnTheTimeline) {
   at(1);
   speaker.say("Hello.");      // 1 to 1.8
   speaker.prepare("Later.");  // would start at 1.8: never did
@@ -78,7 +78,7 @@ TEST_F(PricedSpeaker, OverlappingSentencesQueueOnTheTimeline) {
   EXPECT_NEAR(clock.now().count(), 2.4, 1e-9);
 }
 
-TEST_F(PricedSpeaker, PreparedAfterASentenceStartsAfterIt) {
+TEST_F(CostedSpeaker, PreparedAfterASentenceStartsAfterIt) {
   at(1);
   speaker.say("Hello.");    // 1 to 1.8
   speaker.finish_turn();    // now 1.8
@@ -90,7 +90,7 @@ TEST_F(PricedSpeaker, PreparedAfterASentenceStartsAfterIt) {
   expect_time(report.ready_ahead, 2);
 }
 
-TEST_F(PricedSpeaker, UnspeakableSentenceCostsNothing) {
+TEST_F(CostedSpeaker, UnspeakableSentenceCostsNothing) {
   speaker.say("...");
   const SpeechReport report = speaker.finish_turn();
   EXPECT_FALSE(report.first_audio);
@@ -98,13 +98,13 @@ TEST_F(PricedSpeaker, UnspeakableSentenceCostsNothing) {
   EXPECT_EQ(clock.now(), Seconds(0));
 }
 
-TEST_F(PricedSpeaker, CharactersAreCountedNotBytes) {
+TEST_F(CostedSpeaker, CharactersAreCountedNotBytes) {
   speaker.say("\u4f60\u597d\u3002");
   speaker.finish_turn();
   EXPECT_NEAR(clock.now().count(), 0.5, 1e-9);
 }
 
-TEST_F(PricedSpeaker, ASentenceThatOnlyBeginsAsThePreparedOneIsSpokenAnew) {
+TEST_F(CostedSpeaker, ASentenceThatOnlyBeginsAsThePreparedOneIsSpokenAnew) {
   at(1);
   speaker.prepare("Yes, we can.");
   at(4);
@@ -251,7 +251,7 @@ TEST(VirtualSpeaker, VoiceTimeCountsForAModelOnTheSameDevice) {
   EXPECT_GE(clock.now().count(), 1000);  // nothing was taken out
 }
 
-TEST(VirtualSpeaker, PricedRunStillWritesTheAudio) {
+TEST(VirtualSpeaker, CostedRunStillWritesTheAudio) {
   VirtualClock clock(VirtualClock::Computation::kCostTable);
   FakeSynthesizer voice;
   voice.release_all();

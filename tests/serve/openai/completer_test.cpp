@@ -264,12 +264,12 @@ TEST(Completer, RequestsOfSeveralThreadsGetWhatOneAloneGets) {
   std::vector<FakeReply> replies(prompts.size());
   std::vector<std::jthread> threads;
   {
-    const Baton::Hold hold(api.baton);  // until all have come
+    const EngineLock::Hold hold(api.engine_lock);  // until all have come
     for (size_t i = 0; i < prompts.size(); ++i) {
       threads.emplace_back(
           [&, i] { api.handle(CountingApi::chat_request(prompts[i]), replies[i]); });
     }
-    while (api.baton.num_waiting() < std::ssize(prompts)) std::this_thread::yield();
+    while (api.engine_lock.num_waiting() < std::ssize(prompts)) std::this_thread::yield();
     EXPECT_EQ(api.completer.num_sessions(), 4);
   }
   threads.clear();
@@ -296,7 +296,7 @@ TEST(Completer, NobodyWaitsForASlowReader) {
   FakeReply reply;
   std::string held;  // whether others had to wait, each time that the client was waited for
   reply.is_busy = true;
-  reply.on_flush = [&] { held += api.baton.is_held_here() ? 'y' : 'n'; };
+  reply.on_flush = [&] { held += api.engine_lock.is_held_here() ? 'y' : 'n'; };
   api.handle(CountingApi::chat_request("hello", R"(,"stream":true,"max_tokens":5)"), reply);
   EXPECT_EQ(held, "nnnnnnnn");  // the role, 5 words, the end and [DONE]
 }
@@ -306,7 +306,7 @@ TEST(Completer, LongEventsAreWrittenWhileOthersGoOn) {
   CountingApi api;
   FakeReply reply;
   std::string held;
-  reply.on_event = [&] { held += api.baton.is_held_here() ? 'y' : 'n'; };
+  reply.on_event = [&] { held += api.engine_lock.is_held_here() ? 'y' : 'n'; };
   const std::string prompt(21, 'x');  // 24 tokens with the roles, so that the answer has 22
   const std::string text = content_of(api.chat(prompt));
   const std::string more = R"(,"stream":true,"logprobs":true,"top_logprobs":20,"stop":[")" +

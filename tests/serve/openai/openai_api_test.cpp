@@ -334,7 +334,7 @@ TEST(OpenAiApi, TooManySessionsAreRefused) {
 
 TEST(OpenAiApi, MetricsWaitForNobody) {
   CountingApi api;
-  const Baton::Hold hold(api.baton);
+  const EngineLock::Hold hold(api.engine_lock);
   EXPECT_EQ(api.ask({.method = "GET", .path = "/metrics"}).status, 200);
 }
 

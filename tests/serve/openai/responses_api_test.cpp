@@ -91,7 +91,7 @@ TEST(ResponsesApi, AFailureEndsAStream) {
   EXPECT_EQ(reply.events.back().find("secret"), std::string::npos);
 }
 
-TEST(ResponsesApi, ASlowClientIsWaitedForWithoutTheBaton) {
+TEST(ResponsesApi, ASlowClientIsWaitedForWithoutTheLock) {
   CountingApi api;
   FakeReply reply;
   reply.is_busy = true;

@@ -54,10 +54,10 @@ struct ToolApi {
   House house;
   ServeConfig config;
   GenerationDefaults defaults;
-  Completer completer{house.engine, house.baton,   house.tokenizer, defaults,
-                      config,       house.metrics, house.clock};
+  Completer completer{house.engine, house.engine_lock, house.tokenizer, defaults,
+                      config,       house.metrics,     house.clock};
   RealtimeApi realtime{house.host, 1};
-  OpenAiApi api{completer, house.baton, house.metrics, realtime, "m", Access(ServeConfig())};
+  OpenAiApi api{completer, house.engine_lock, house.metrics, realtime, "m", Access(ServeConfig())};
   std::stop_source stop;
 };
 

@@ -150,12 +150,12 @@ TEST(TranscriptionApi, AFailureOfTheRecogniserIsTold) {
 
 TEST(TranscriptionApi, AFewFilesAreInMemoryAtATime) {
   Listener listener;
-  std::vector<std::shared_ptr<const void>> places;
+  std::vector<std::shared_ptr<const void>> slots;
   for (const char* client : {"one", "two", "three", "four"}) {
-    places.push_back(listener.api.begin_upload(client));
+    slots.push_back(listener.api.begin_upload(client));
   }
   EXPECT_THROW(listener.api.begin_upload("five"), ApiError);
-  places.pop_back();
+  slots.pop_back();
   EXPECT_NE(listener.api.begin_upload("five"), nullptr);
 }
 

@@ -156,7 +156,7 @@ TEST(RealtimeConnection, ANothingIsSaidToATemplateThatWantsAUser) {
   House house;
   const StrictTokenizer tokenizer(kWords);
   const RealtimeHost host{.engine = house.engine,
-                          .baton = house.baton,
+                          .engine_lock = house.engine_lock,
                           .tokenizer = tokenizer,
                           .clock = house.clock,
                           .metrics = house.metrics,
@@ -315,7 +315,7 @@ TEST(RealtimeConnection, WhatTheTemplateRefusesIsTheClientsFault) {
   House house;
   const StrictTokenizer tokenizer(predgen::kWords);
   const RealtimeHost host{.engine = house.engine,
-                          .baton = house.baton,
+                          .engine_lock = house.engine_lock,
                           .tokenizer = tokenizer,
                           .clock = house.clock,
                           .metrics = house.metrics,
@@ -363,7 +363,7 @@ TEST(RealtimeConnection, WhatWasCancelledBeforeItBeganIsAskedWithTheRest) {
   House house;
   Talk talk(house);
   {
-    const Baton::Hold hold(house.baton);  // so that it cannot begin
+    const EngineLock::Hold hold(house.engine_lock);  // so that it cannot begin
     talk.say("one");
     talk.respond();
     talk.send({{"type", "response.cancel"}});
@@ -393,7 +393,7 @@ TEST(RealtimeConnection, OfAFailureOfOursTheClientLearnsNothing) {
   EXPECT_EQ(failed["status_details"]["error"]["type"], "server_error");
   EXPECT_EQ(failed.dump().find("secret"), std::string::npos);
   {
-    const Baton::Hold hold(house.baton);
+    const EngineLock::Hold hold(house.engine_lock);
     house.on_pass = nullptr;
   }
   EXPECT_EQ(text_of(talk.ask("two")), "You said: two. Go on!");
@@ -407,7 +407,7 @@ TEST(RealtimeConnection, AStopLetsAResponseEnd) {
 
   std::counting_semaphore<> passes(0);
   {
-    const Baton::Hold hold(house.baton);
+    const EngineLock::Hold hold(house.engine_lock);
     house.on_pass = [&] { passes.acquire(); };
   }
   Talk talk(house);
@@ -474,19 +474,19 @@ TEST(RealtimeConnection, SeveralClientsGetWhatOneAloneGets) {
   house.on_pass = [] { take(std::chrono::milliseconds(2)); };  // others come
   std::vector<std::unique_ptr<Talk>> talks;
   {
-    const Baton::Hold hold(house.baton);
+    const EngineLock::Hold hold(house.engine_lock);
     for (const std::string& prompt : prompts) {
       talks.push_back(std::make_unique<Talk>(house));
       talks.back()->say(prompt);
       talks.back()->respond();
     }
-    while (house.baton.num_waiting() < std::ssize(prompts)) std::this_thread::yield();
+    while (house.engine_lock.num_waiting() < std::ssize(prompts)) std::this_thread::yield();
   }
   for (size_t i = 0; i < prompts.size(); ++i) {
     EXPECT_EQ(text_of(talks[i]->client.next("response.done")["response"]),
               "You said: " + prompts[i] + ". Go on!");
   }
-  const Baton::Hold hold(house.baton);
+  const EngineLock::Hold hold(house.engine_lock);
   EXPECT_LT(house.engine.num_forward_passes(), 50) << "passes are not shared";
 }
 

@@ -269,7 +269,7 @@ TEST(RealtimeSpeculation, WordsDuringAnAnswerAreTheNextTurn) {
   House house;
   Talk talk(house);
   {
-    const Baton::Hold hold(house.baton);
+    const EngineLock::Hold hold(house.engine_lock);
     talk.hear("one", /*end_of_turn=*/true);
     talk.hear("two");
   }

@@ -74,27 +74,27 @@ struct House : FakeHost {
     prompts.push_back(tokenizer.decode(history, /*keep_special=*/true));
     return place < ids.size() ? ids[place] : FakeTokenizer::kEnd;
   }
-  /// With the baton. What the model saw when it was run last.
+  /// With the engine lock. What the model saw when it was run last.
   std::string last_prompt() {
-    const Baton::Hold hold(baton);
+    const EngineLock::Hold hold(engine_lock);
     return prompts.back();
   }
   /// Whether the model ever saw a prompt that begins and goes on so.
   bool was_asked(const std::string& begin, const std::string& more) {
-    const Baton::Hold hold(baton);
+    const EngineLock::Hold hold(engine_lock);
     return std::ranges::any_of(prompts, [&](const std::string& prompt) {
       return prompt.starts_with(begin) && prompt.find(more) != std::string::npos;
     });
   }
   int64_t num_positions() {
-    const Baton::Hold hold(baton);
+    const EngineLock::Hold hold(engine_lock);
     return engine.pool().num_allocated();
   }
 
   std::function<std::string(const std::string& user)> answer = [](const std::string& user) {
     return "You said: " + user + ". Go on!";
   };
-  std::function<void()> on_pass;  // with the baton
+  std::function<void()> on_pass;  // with the engine lock
   std::string broken_sentence;    // of voices that are made from now on
   int num_chunks = 1'000'000;     // that they may speak
   std::mutex voices_mutex;
@@ -149,7 +149,7 @@ struct Talk {
 /// was sent.
 inline void settle(House& house, const std::string& drafted) {
   ASSERT_TRUE(comes_true([&] {
-    const Baton::Hold hold(house.baton);
+    const EngineLock::Hold hold(house.engine_lock);
     return !house.prompts.empty() && house.prompts.back().find(drafted) != std::string::npos;
   })) << "no draft has "
       << drafted;

@@ -259,7 +259,7 @@ TEST(WyomingClient, AnAnswerEndsWhenItsClientLeaves) {
   has_begun.acquire();
   first.leave();
   {
-    const Baton::Hold hold(house.baton);
+    const EngineLock::Hold hold(house.engine_lock);
     EXPECT_LT(num_passes, 40);
     house.on_pass = {};
   }

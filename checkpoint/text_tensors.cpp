@@ -1,0 +1,55 @@
+#include "checkpoint/text_tensors.h"
+
+#include <string_view>
+
+namespace predgen {
+namespace {
+
+constexpr std::string_view kStored = "model.language_model.", kPlain = "model.";
+
+}  // namespace
+
+std::string TextTensors::stored(const std::string& name) const {
+  if (!name.starts_with(kPlain)) return name;
+  std::string longer = std::string(kStored) + name.substr(kPlain.size());
+  return whole_->contains(longer) ? longer : name;
+}
+
+std::vector<std::string> TextTensors::names() const {
+  std::vector<std::string> names = whole_->names();
+  for (std::string& name : names) {
+    if (name.starts_with(kStored)) name.replace(0, kStored.size(), kPlain);
+  }
+  return names;
+}
+
+bool TextTensors::contains(const std::string& name) const { return whole_->contains(stored(name)); }
+
+TensorShape TextTensors::shape(const std::string& name) const {
+  return whole_->shape(stored(name));
+}
+
+at::Tensor TextTensors::tensor(const std::string& name) const {
+  return whole_->tensor(stored(name));
+}
+
+at::Tensor TextTensors::load(const std::string& name, at::Device device,
+                             at::ScalarType dtype) const {
+  return whole_->load(stored(name), device, dtype);
+}
+
+at::Tensor TextTensors::read_rows(const std::string& name, int64_t begin, int64_t end) const {
+  return whole_->read_rows(stored(name), begin, end);
+}
+
+std::optional<CodeLayout> TextTensors::code_layout(const std::string& name) const {
+  return whole_->code_layout(stored(name));
+}
+
+CodedRows TextTensors::read_codes(const std::string& name, int64_t begin, int64_t end) const {
+  return whole_->read_codes(stored(name), begin, end);
+}
+
+void TextTensors::forget(const std::string& name) const { whole_->forget(stored(name)); }
+
+}  // namespace predgen
