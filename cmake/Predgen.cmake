@@ -170,5 +170,5 @@ function(predgen_add_python_test name script)
   add_test(NAME ${name} COMMAND ${PREDGEN_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARG_ARGS}
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" SKIP_RETURN_CODE 77
-    ENVIRONMENT "PREDGEN=$<TARGET_FILE:predgen>")
+    ENVIRONMENT "PREDGEN=$<TARGET_FILE:predgen>;$<$<TARGET_EXISTS:fork_server>:PREDGEN_FORK_SERVER=$<TARGET_FILE:fork_server>>")
 endfunction()

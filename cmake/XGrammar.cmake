@@ -19,4 +19,7 @@ set_target_properties(predgen_xgrammar PROPERTIES UNITY_BUILD OFF)
 target_include_directories(predgen_xgrammar SYSTEM PRIVATE ${predgen_xgrammar_headers}
   ${predgen_xgrammar_dir}/3rdparty/picojson)
 target_compile_definitions(predgen_xgrammar PRIVATE XGRAMMAR_LOG_CUSTOMIZE=1 XGRAMMAR_ENABLE_CPPTRACE=0)
+# What turns grammars into one another runs once a grammar; -O2 took 1.4 times as long to compile.
+list(FILTER xgrammar_sources EXCLUDE REGEX "earley_parser|fsm|compiled_grammar|grammar_compiler|grammar_matcher|tokenizer_info")
+set_source_files_properties(${xgrammar_sources} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
 target_compile_options(predgen_xgrammar PRIVATE -w -fno-lto $<$<BOOL:${PREDGEN_SANITIZE}>:-fsanitize=${PREDGEN_SANITIZE}>)

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from program import PREDGEN
+from program import PREDGEN, run
 from reference_models import change_config, make_config, make_model, predgen
 from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file, save_file
@@ -17,16 +17,16 @@ failures = []
 
 
 def expect_refused(name, arguments, *parts):
-    run = subprocess.run([PREDGEN, *map(str, arguments)], capture_output=True, text=True)
-    lines = run.stderr.strip().splitlines()
+    done = run(*arguments)
+    lines = done.stderr.strip().splitlines()
     problem = None
-    if run.returncode != 2:
-        problem = f"exit code {run.returncode}"
-    elif len(lines) != 1 or run.stdout:
-        problem = f"{len(lines)} lines on stderr, {len(run.stdout)} characters on stdout"
+    if done.returncode != 2:
+        problem = f"exit code {done.returncode}"
+    elif len(lines) != 1 or done.stdout:
+        problem = f"{len(lines)} lines on stderr, {len(done.stdout)} characters on stdout"
     elif not all(part in lines[0] for part in parts):
         problem = f"does not name {parts}"
-    print("FAILED" if problem else "ok", name, problem or "", "|", run.stderr.strip())
+    print("FAILED" if problem else "ok", name, problem or "", "|", done.stderr.strip())
     if problem:
         failures.append(name)
 
@@ -237,17 +237,16 @@ def check_export(workshop):
     # An export that fails half-way leaves nothing behind: here a file of the source is unreadable.
     broken = workshop.model(lambda f: (f / "note.txt").symlink_to("/proc/self/mem"))
     before = sorted(os.listdir(workshop.scratch))
-    run = subprocess.run([PREDGEN, "export", "--model", str(broken), "--output",
-                          str(workshop.scratch / "half")], capture_output=True, text=True)
+    done = run("export", "--model", broken, "--output", workshop.scratch / "half")
     left = sorted(os.listdir(workshop.scratch))
-    print("ok" if run.returncode and left == before else "FAILED", "failed export |", run.stderr)
-    if run.returncode == 0 or left != before:
+    print("ok" if done.returncode and left == before else "FAILED", "failed export |", done.stderr)
+    if done.returncode == 0 or left != before:
         failures.append("failed export")
     limited = f"ulimit -f 8; exec '{PREDGEN}' export --model '{base}' --output '{workshop.scratch}/big'"
-    run = subprocess.run(["bash", "-c", "trap '' XFSZ; " + limited], capture_output=True, text=True)
+    done = subprocess.run(["bash", "-c", "trap '' XFSZ; " + limited], capture_output=True, text=True)
     left = sorted(os.listdir(workshop.scratch))
-    print("ok" if run.returncode == 1 and left == before else "FAILED", "full disk |", run.stderr)
-    if run.returncode != 1 or left != before:
+    print("ok" if done.returncode == 1 and left == before else "FAILED", "full disk |", done.stderr)
+    if done.returncode != 1 or left != before:
         failures.append("full disk")
 
 

@@ -1,10 +1,9 @@
 """Every help names flags that its command has, and files that are there or that the quickstart makes."""
 import re
-import subprocess
 import sys
 
 from user_errors_test import find_commands
-from wrong_files import PREDGEN, REPOSITORY
+from program import REPOSITORY, run
 
 FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 OTHERS = re.compile(r"espeak-ng --voices|(?:torchrun|srun)[^\n]* (?=predgen)")  # programs with flags of their own
@@ -12,7 +11,7 @@ PATH = re.compile(r"(?<![\w/.])(?:configs|checkpoints|data|docs|scripts)/[\w/.-]
 
 
 def help_of(command):
-    return subprocess.run([PREDGEN, *command.split(), "--help"], capture_output=True, text=True, check=True).stdout
+    return run(*command.split(), "--help", check=True).stdout
 
 
 def flags_of(text):

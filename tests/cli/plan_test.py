@@ -19,7 +19,7 @@ SHAPES = {"all that layers compute": ["recompute=none"],
 
 
 def planned(*arguments):
-    done = run("plan", *arguments)
+    done = run("plan", *arguments, alone=True)  # it measures itself
     check(done.returncode == 0, f"plan {arguments}: {done.stderr}")
     return done.stdout, float(re.search("at the worst moment +" + GIB, done.stdout)[1])
 
@@ -58,7 +58,7 @@ device: cpu
             print(f"{name}: {plan} GiB planned, {used:.2f} used")
 
         elsewhere = ["--config", config, "device=cuda", f"dataset={scratch / 'none'}"]
-        unknown = run("plan", *elsewhere, "--memory", "24")
+        unknown = run("plan", *elsewhere, "--memory", "24", alone=True)
         check(unknown.returncode == 2 and "--tokens" in unknown.stderr, "a dataset that is not there")
         large, _ = planned(*elsewhere, "--memory", "1", "--tokens", "100000", "batch_size=8")
         check("Does not fit into 1.00 GiB" in large, large)

@@ -14,15 +14,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+import program
 from user_error_cases import CASES
-from wrong_files import DEMO, PREDGEN, WrongFiles, run
+from wrong_files import DEMO, WrongFiles, run
 
 LEAKS = ("json.exception", "System error", "filesystem error", "std::", "basic_string", "what()", "Exception", ".cpp:", "failed: ")
 
 
 def find_commands(*command):
     """What a help lists, with their own: "data", "data build"."""
-    text = subprocess.run([PREDGEN, *command, "--help"], capture_output=True, text=True, check=True).stdout
+    text = program.run(*command, "--help", check=True).stdout
     for name in re.findall(r"^  (\w+) ", text.partition("Subcommands:\n")[2].partition("\n\n")[0], re.MULTILINE):
         yield " ".join([*command, name])
         yield from find_commands(*command, name)

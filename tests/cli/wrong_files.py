@@ -5,8 +5,9 @@ import re
 import subprocess
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-PREDGEN = os.environ.get("PREDGEN", str(REPOSITORY / "build" / "predgen"))
+import program
+from program import REPOSITORY
+
 DEMO, ADAPTER = REPOSITORY / "checkpoints" / "demo", REPOSITORY / "checkpoints" / "demo-cllm"
 
 
@@ -16,8 +17,7 @@ CONFIGS = {"data build": "data/quickstart", "data trajectories": "data/quickstar
 
 
 def run(arguments, root, check=False):
-    done = subprocess.run([PREDGEN, *map(str, arguments)], capture_output=True, stdin=subprocess.DEVNULL, timeout=60,
-                          cwd=root / "cwd", env={**os.environ, "OMP_NUM_THREADS": "1"})
+    done = program.run(*arguments, binary_output=True, stdin=subprocess.DEVNULL, timeout=60, cwd=root / "cwd")
     if check and done.returncode != 0:
         raise SystemExit(done.stderr.decode())
     return done

@@ -1,12 +1,11 @@
 """Small random models made by `transformers`, and `predgen` run on them."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
-from program import PREDGEN, REPOSITORY, check  # noqa: E402, F401
+from program import REPOSITORY, check, run  # noqa: E402, F401
 
 try:
     import torch
@@ -126,9 +125,9 @@ def random_rows(vocab_size, num_rows, length, seed):
 
 
 def predgen(*arguments):
-    run = subprocess.run([PREDGEN, *map(str, arguments)], capture_output=True, text=True)
-    assert run.returncode == 0, f"predgen {arguments}: {run.returncode}\n{run.stdout}{run.stderr}"
-    return run.stdout
+    done = run(*arguments)
+    assert done.returncode == 0, f"predgen {arguments}: {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
 
 
 def predgen_logits(folder, ids, scratch, adapter=None, dtype="fp32"):

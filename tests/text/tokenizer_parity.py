@@ -9,14 +9,14 @@ import base64
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+from program import PREDGEN, REPOSITORY, run  # noqa: E402, F401
+
 SHARED = Path(os.environ.get("PREDGEN_SHARED", REPOSITORY.parent / "shared"))
-PREDGEN = os.environ.get("PREDGEN", str(REPOSITORY / "build" / "predgen"))
 DATA = SHARED / "data"
 QWEN2 = DATA / "tokenizers" / "qwen2"
 NUM_TEXTS, NUM_ID_ROWS = 2000, 200
@@ -165,10 +165,9 @@ def predgen_tokenize(folder, rows, *flags):
         for row in rows:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
         file.flush()
-        command = [PREDGEN, "tokenize", "--model", str(folder), "--input", file.name, "--json", *flags]
-        result = subprocess.run(command, capture_output=True, check=False)
+        result = run("tokenize", "--model", folder, "--input", file.name, "--json", *flags, binary_output=True)
     if result.returncode != 0:
-        sys.exit(f"{' '.join(command)} failed:\n{result.stderr.decode(errors='replace')}")
+        sys.exit(f"{result.args} failed:\n{result.stderr.decode(errors='replace')}")
     results = json.loads(result.stdout)["results"]
     assert len(results) == len(rows), f"{len(rows)} rows gave {len(results)} results"
     return results
