@@ -57,4 +57,11 @@ std::vector<SuitingModel> measure_models() {
   return models;
 }
 
+std::string measure_better(const std::string& used) {
+  const std::vector<NamedModel> models = models_in(models_folder());
+  const bool has_choice =
+      models.size() > 1 && std::ranges::find(models, used, &NamedModel::name) != models.end();
+  return has_choice ? name_better(measure_models(), used) : "";
+}
+
 }  // namespace predgen::cli

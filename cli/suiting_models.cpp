@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace predgen::cli {
 namespace {
 
@@ -42,6 +44,17 @@ std::string describe_suiting(std::span<const SuitingModel> models) {
                         models[*best].name);
   }
   return text;
+}
+
+std::string name_better(std::span<const SuitingModel> models, std::string_view used) {
+  const std::optional<size_t> best = choose_suiting(models);
+  const auto own = std::ranges::find(models, used, &SuitingModel::name);
+  if (!best || own == models.end() || own == models.begin() + static_cast<ptrdiff_t>(*best)) {
+    return "";
+  }
+  return fmt::format(
+      "{0}, which is here, suits this machine better (about {1:.2g} tokens/s): --model {0}",
+      models[*best].name, models[*best].tokens_per_second);
 }
 
 }  // namespace predgen::cli

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace predgen::cli {
 
@@ -25,5 +26,9 @@ std::optional<size_t> choose_suiting(std::span<const SuitingModel> models);
 
 /// Lines about them, and which of them suits this machine; empty if there are none.
 std::string describe_suiting(std::span<const SuitingModel> models);
+
+/// Which of them suits this machine better than `used`; empty if that one suits best, or is none of
+/// them.
+std::string name_better(std::span<const SuitingModel> models, std::string_view used);
 
 }  // namespace predgen::cli

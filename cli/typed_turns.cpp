@@ -13,6 +13,7 @@
 #include "cli/chat_file.h"
 #include "cli/chat_log.h"
 #include "cli/chat_screen.h"
+#include "cli/measured_models.h"
 #include "cli/turn_summary.h"
 #include "core/error.h"
 #include "core/stop.h"
@@ -298,6 +299,8 @@ void run_typed_turns(const ConversationOptions& options,
       if (percent != std::exchange(shown, percent)) screen.show_loading(percent);
     };
     loaded.emplace(options, std::move(checkpoint), clock, stop, nullptr, false, show_loading);
+    const std::string better = measure_better(options.model.model);
+    if (!better.empty()) screen.print_line(better);
     TypedTurns(*loaded, options.sampling, screen, clock, stop).run();
   }
   loaded->drain();

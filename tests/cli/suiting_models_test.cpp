@@ -30,5 +30,16 @@ TEST(SuitingModels, ThePresentOnesAreDescribed) {
   EXPECT_NE(text.find("small suits this machine best"), std::string::npos);
 }
 
+TEST(SuitingModels, OneThatSuitsBetterIsNamed) {
+  const std::vector<SuitingModel> models{
+      {"small", 100, 80}, {"middle", 500, 16}, {"large", 900, 3}};
+  EXPECT_EQ(name_better(models, "small"),
+            "middle, which is here, suits this machine better (about 16 tokens/s): --model middle");
+  EXPECT_NE(name_better(models, "large"), "") << "slower than speech";
+  EXPECT_EQ(name_better(models, "middle"), "");
+  EXPECT_EQ(name_better(models, "/a/model/of/its/own"), "");
+  EXPECT_EQ(name_better({}, "small"), "");
+}
+
 }  // namespace
 }  // namespace predgen::cli
