@@ -6,27 +6,10 @@
 #include <utility>
 
 #include "text/jinja/functions.h"
+#include "text/jinja/loop_context.h"
 #include "text/jinja/python_text.h"
 
 namespace predgen::jinja {
-const Value* Scope::find(std::string_view name) const {
-  for (const Scope* scope = this; scope != nullptr; scope = scope->parent.get()) {
-    for (const auto& [key, value] : scope->values) {
-      if (key == name) return &value;
-    }
-  }
-  return nullptr;
-}
-
-void Scope::set(Budget& budget, std::string_view name, Value value) {
-  for (auto& [key, old] : values) {
-    if (key != name) continue;
-    old = std::move(value);
-    return;
-  }
-  held.attach(budget, sizeof(Value) + sizeof(std::string));
-  values.emplace_back(name, std::move(value));
-}
 
 std::string Interpreter::render(const Program& program, const ScopePtr& variables) {
   root_ = std::make_shared<Scope>();
@@ -74,7 +57,7 @@ Interpreter::Flow Interpreter::execute(const Statement& statement, const ScopePt
       break;
     case StatementType::kPrint:
       for (const ExpressionPtr& expression : statement.expressions) {
-        write(printed(runtime_, evaluate(*expression, scope)));
+        write(printed(runtime_, evaluator_.evaluate(*expression, scope)));
       }
       break;
     case StatementType::kIf:
@@ -82,7 +65,7 @@ Interpreter::Flow Interpreter::execute(const Statement& statement, const ScopePt
     case StatementType::kFor:
       return execute_for(statement, scope);
     case StatementType::kSet:
-      assign(*statement.expressions[0], scope, evaluate(*statement.expressions[1], scope));
+      evaluator_.assign(*statement.expressions[0], scope, evaluator_.evaluate(*statement.expressions[1], scope));
       break;
     case StatementType::kSetBlock:
       return execute_set_block(statement, scope);
@@ -98,7 +81,7 @@ Interpreter::Flow Interpreter::execute(const Statement& statement, const ScopePt
       std::string text = captured([&] { flow = execute(statement.bodies[0], inner); });
       if (flow != Flow::kNext) return flow;
       const Value value = runtime_.text(std::move(text));
-      write(printed(runtime_, apply_filters(*statement.expressions[0], inner, value)));
+      write(printed(runtime_, evaluator_.apply_filters(*statement.expressions[0], inner, value)));
       break;
     }
     case StatementType::kWith:
@@ -118,7 +101,7 @@ Interpreter::Flow Interpreter::execute(const Statement& statement, const ScopePt
 Interpreter::Flow Interpreter::execute_if(const Statement& statement, const ScopePtr& scope) {
   for (size_t i = 0; i < statement.bodies.size(); ++i) {
     const bool is_else = i == statement.expressions.size();
-    if (is_else || is_true(runtime_, evaluate(*statement.expressions[i], scope))) {
+    if (is_else || is_true(runtime_, evaluator_.evaluate(*statement.expressions[i], scope))) {
       return execute(statement.bodies[i], scope);
     }
   }
@@ -132,43 +115,73 @@ Interpreter::Flow Interpreter::execute_set_block(const Statement& statement,
   std::string text = captured([&] { flow = execute(statement.bodies[0], inner); });
   if (flow != Flow::kNext) return flow;
   Value value = runtime_.text(std::move(text));
-  if (statement.expressions[1]) value = apply_filters(*statement.expressions[1], inner, value);
-  assign(*statement.expressions[0], scope, value);
+  if (statement.expressions[1]) value = evaluator_.apply_filters(*statement.expressions[1], inner, value);
+  evaluator_.assign(*statement.expressions[0], scope, value);
   return Flow::kNext;
 }
 
 Interpreter::Flow Interpreter::execute_with(const Statement& statement, const ScopePtr& scope) {
   const auto inner = std::make_shared<Scope>(scope);
   for (size_t i = 0; i < statement.expressions.size(); i += 2) {
-    assign(*statement.expressions[i], inner, evaluate(*statement.expressions[i + 1], scope));
+    evaluator_.assign(*statement.expressions[i], inner, evaluator_.evaluate(*statement.expressions[i + 1], scope));
   }
   return execute(statement.bodies[0], inner);
 }
 
-void Interpreter::assign(const Expression& target, const ScopePtr& scope, const Value& value) {
-  if (target.type == Expression::Type::kName) {
-    scope->set(runtime_.budget, target.name, value);
-    return;
-  }
-  if (target.type == Expression::Type::kAttributeOfNamespace) {
-    return assign_attribute(target, scope, value);
-  }
-  const std::vector<Value> values = all_items(runtime_, value);
-  if (values.size() != target.children.size()) {
-    throw Failure(fmt::format("{} values cannot be assigned to {} names", values.size(),
-                              target.children.size()));
-  }
-  for (size_t i = 0; i < values.size(); ++i) assign(*target.children[i], scope, values[i]);
+Interpreter::Flow Interpreter::execute_for(const Statement& statement, const ScopePtr& scope) {
+  return loop_over(statement, scope, evaluator_.evaluate(*statement.expressions[1], scope), 1);
 }
 
-void Interpreter::assign_attribute(const Expression& target, const ScopePtr& scope,
-                                   const Value& value) {
-  const Value* found = scope->find(target.name);
-  if (found == nullptr || !found->is(Kind::kNamespace)) {
-    throw Failure(fmt::format("\"{}\" is no namespace, so it cannot be given \"{}\"", target.name,
-                              target.attribute));
+/// The items that the loop's own condition keeps.
+std::vector<Value> Interpreter::filtered(const Statement& statement, const ScopePtr& scope,
+                                         const Value& items) {
+  std::vector<Value> all = all_items(runtime_, items);
+  if (!statement.expressions[2]) return all;
+  std::vector<Value> kept;
+  for (Value& item : all) {
+    const auto inner = std::make_shared<Scope>(scope);
+    evaluator_.assign(*statement.expressions[0], inner, item);
+    if (is_true(runtime_, evaluator_.evaluate(*statement.expressions[2], inner))) {
+      kept.push_back(std::move(item));
+    }
   }
-  set_attribute(runtime_, *found, target.attribute, value);
+  return kept;
+}
+
+/// What the branch for an empty loop does to the loops around it.
+Interpreter::Flow Interpreter::loop_over(const Statement& statement, const ScopePtr& scope,
+                                         const Value& items, int depth) {
+  const Budget::Nested nested(runtime_.budget);
+  const auto kept = std::make_shared<const std::vector<Value>>(filtered(statement, scope, items));
+  const Budget::Held held(runtime_.budget, kept->size() * sizeof(Value));
+  LoopContext pass{.items = kept,
+            .depth = depth,
+            .last_seen = std::make_shared<std::optional<std::vector<Value>>>()};
+  bool has_ended = false;  // any pass
+  for (; pass.index < kept->size(); ++pass.index) {
+    runtime_.budget.step();
+    const auto inner = std::make_shared<Scope>(scope);
+    Value loop = runtime_.function(fmt::format("<LoopContext {}/{}>", pass.index + 1, kept->size()),
+                                   nullptr);
+    auto& custom = const_cast<Custom&>(loop.custom());  // not shared yet
+    custom.attribute = [pass](Runtime& runtime, std::string_view name) {
+      return attribute_of_loop(runtime, pass, name);
+    };
+    if (statement.is_recursive) {
+      custom.call = [this, &statement, scope, depth](Runtime& runtime, const Arguments& arguments) {
+        const std::vector<Value> given = bound("loop", arguments, {"iterable"}, 1);
+        return runtime.text(captured([&] { loop_over(statement, scope, given[0], depth + 1); }));
+      };
+    }
+    inner->set(runtime_.budget, "loop", std::move(loop));
+    evaluator_.assign(*statement.expressions[0], inner, (*kept)[pass.index]);
+    const Flow flow = execute(statement.bodies[0], inner);
+    has_ended = has_ended || flow == Flow::kNext;
+    if (flow == Flow::kBreak) break;
+  }
+  // So also if every pass was left early, as in Jinja2.
+  if (has_ended) return Flow::kNext;
+  return execute(statement.bodies[1], std::make_shared<Scope>(scope));
 }
 
 void Interpreter::execute_macro(const Statement& statement, const ScopePtr& scope) {
@@ -177,7 +190,7 @@ void Interpreter::execute_macro(const Statement& statement, const ScopePtr& scop
 
 void Interpreter::execute_call(const Statement& statement, const ScopePtr& scope) {
   const Value caller = macro(statement, scope);
-  write(printed(runtime_, call_function(*statement.expressions[0], scope, &caller)));
+  write(printed(runtime_, evaluator_.call_function(*statement.expressions[0], scope, &caller)));
 }
 
 Value Interpreter::macro(const Statement& statement, const ScopePtr& scope) {
@@ -255,7 +268,7 @@ Value Interpreter::run_macro(const Statement& statement, const ScopePtr& outer,
         given[i] ? *given[i]
         : i < num_required
             ? Value::undefined(fmt::format("the parameter \"{}\" was not given", names[i]))
-            : evaluate(*signature.defaults[i - num_required], scope);
+            : evaluator_.evaluate(*signature.defaults[i - num_required], scope);
     scope->set(runtime_.budget, names[i], std::move(value));
   }
   const int line = line_;

@@ -1,10 +1,8 @@
-// Expressions.
+#include "text/jinja/evaluator.h"
+
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "text/jinja/functions.h"
-#include "text/jinja/interpreter.h"
 
 namespace predgen::jinja {
 namespace {
@@ -24,15 +22,40 @@ bool is_in_order(Runtime& runtime, Comparison comparison, const Value& left, con
   }
 }
 
+Value named(const Expression& expression, const Scope& scope) {
+  if (const Value* found = scope.find(expression.name)) return *found;
+  if (expression.name == "self") throw Failure("\"self\" is not supported");
+  return Value::undefined(fmt::format("\"{}\" is undefined", expression.name));
+}
+
 }  // namespace
 
-Value Interpreter::evaluate(const Expression& expression, const ScopePtr& scope) {
+const Value* Scope::find(std::string_view name) const {
+  for (const Scope* scope = this; scope != nullptr; scope = scope->parent.get()) {
+    for (const auto& [key, value] : scope->values) {
+      if (key == name) return &value;
+    }
+  }
+  return nullptr;
+}
+
+void Scope::set(Budget& budget, std::string_view name, Value value) {
+  for (auto& [key, old] : values) {
+    if (key != name) continue;
+    old = std::move(value);
+    return;
+  }
+  held.attach(budget, sizeof(Value) + sizeof(std::string));
+  values.emplace_back(name, std::move(value));
+}
+
+Value Evaluator::evaluate(const Expression& expression, const ScopePtr& scope) {
   if (expression.type == ExpressionType::kConstant) return expression.constant;
   const Budget::Nested nested(runtime_.budget);
   return evaluate_type(expression, scope);
 }
 
-Value Interpreter::evaluate_type(const Expression& expression, const ScopePtr& scope) {
+Value Evaluator::evaluate_type(const Expression& expression, const ScopePtr& scope) {
   const auto child = [&](size_t i) { return evaluate(*expression.children[i], scope); };
   switch (expression.type) {
     case ExpressionType::kConstant:
@@ -95,13 +118,7 @@ Value Interpreter::evaluate_type(const Expression& expression, const ScopePtr& s
   return {};
 }
 
-Value Interpreter::named(const Expression& expression, const Scope& scope) {
-  if (const Value* found = scope.find(expression.name)) return *found;
-  if (expression.name == "self") throw Failure("\"self\" is not supported");
-  return Value::undefined(fmt::format("\"{}\" is undefined", expression.name));
-}
-
-std::vector<Value> Interpreter::evaluate_all(const Expression& expression, const ScopePtr& scope) {
+std::vector<Value> Evaluator::evaluate_all(const Expression& expression, const ScopePtr& scope) {
   std::vector<Value> values;
   values.reserve(expression.children.size());
   for (const ExpressionPtr& child : expression.children) {
@@ -110,7 +127,7 @@ std::vector<Value> Interpreter::evaluate_all(const Expression& expression, const
   return values;
 }
 
-Value Interpreter::make_dict(const Expression& expression, const ScopePtr& scope) {
+Value Evaluator::make_dict(const Expression& expression, const ScopePtr& scope) {
   std::vector<std::pair<Value, Value>> pairs;
   for (size_t i = 0; i < expression.children.size(); i += 2) {
     Value key = evaluate(*expression.children[i], scope);
@@ -119,7 +136,7 @@ Value Interpreter::make_dict(const Expression& expression, const ScopePtr& scope
   return runtime_.dict(std::move(pairs));
 }
 
-Value Interpreter::concatenate(const Expression& expression, const ScopePtr& scope) {
+Value Evaluator::concatenate(const Expression& expression, const ScopePtr& scope) {
   std::string text;
   for (const ExpressionPtr& child : expression.children) {
     runtime_.budget.append(text, printed(runtime_, evaluate(*child, scope)));
@@ -127,7 +144,7 @@ Value Interpreter::concatenate(const Expression& expression, const ScopePtr& sco
   return runtime_.text(std::move(text));
 }
 
-Value Interpreter::compare_all(const Expression& expression, const ScopePtr& scope) {
+Value Evaluator::compare_all(const Expression& expression, const ScopePtr& scope) {
   Value left = evaluate(*expression.children[0], scope);
   for (size_t i = 0; i < expression.comparisons.size(); ++i) {
     Value right = evaluate(*expression.children[i + 1], scope);
@@ -139,7 +156,7 @@ Value Interpreter::compare_all(const Expression& expression, const ScopePtr& sco
   return Value::boolean(true);
 }
 
-Value Interpreter::get_slice(const Expression& expression, const ScopePtr& scope) {
+Value Evaluator::get_slice(const Expression& expression, const ScopePtr& scope) {
   const Value holder = evaluate(*expression.children[0], scope);
   const auto part = [&](size_t i) {
     return expression.children[i] ? evaluate(*expression.children[i], scope) : Value::none();
@@ -148,7 +165,7 @@ Value Interpreter::get_slice(const Expression& expression, const ScopePtr& scope
   return slice_of(runtime_, holder, {std::move(start), std::move(stop), part(3)});
 }
 
-Value Interpreter::conditional(const Expression& expression, const ScopePtr& scope) {
+Value Evaluator::conditional(const Expression& expression, const ScopePtr& scope) {
   if (is_true(runtime_, evaluate(*expression.children[1], scope))) {
     return evaluate(*expression.children[0], scope);
   }
@@ -156,7 +173,7 @@ Value Interpreter::conditional(const Expression& expression, const ScopePtr& sco
   return Value::undefined("an expression with if has no else, and its condition is false");
 }
 
-Arguments Interpreter::evaluate(const CallArguments& arguments, const ScopePtr& scope) {
+Arguments Evaluator::evaluate(const CallArguments& arguments, const ScopePtr& scope) {
   Arguments result;
   result.positional.reserve(arguments.positional.size());
   for (const ExpressionPtr& one : arguments.positional) {
@@ -183,7 +200,7 @@ Arguments Interpreter::evaluate(const CallArguments& arguments, const ScopePtr& 
   return result;
 }
 
-Value Interpreter::call_function(const Expression& expression, const ScopePtr& scope,
+Value Evaluator::call_function(const Expression& expression, const ScopePtr& scope,
                                  const Value* caller) {
   const Value function = evaluate(*expression.children[0], scope);
   Arguments arguments = evaluate(expression.arguments, scope);
@@ -191,12 +208,38 @@ Value Interpreter::call_function(const Expression& expression, const ScopePtr& s
   return call(runtime_, function, arguments);
 }
 
-Value Interpreter::apply_filters(const Expression& expression, const ScopePtr& scope,
+Value Evaluator::apply_filters(const Expression& expression, const ScopePtr& scope,
                                  const Value& text) {
   const Budget::Nested nested(runtime_.budget);
   const ExpressionPtr& inner = expression.children[0];
   const Value value = inner ? apply_filters(*inner, scope, text) : text;
   return filter(runtime_, expression.name, value, evaluate(expression.arguments, scope));
+}
+
+void Evaluator::assign(const Expression& target, const ScopePtr& scope, const Value& value) {
+  if (target.type == Expression::Type::kName) {
+    scope->set(runtime_.budget, target.name, value);
+    return;
+  }
+  if (target.type == Expression::Type::kAttributeOfNamespace) {
+    return assign_attribute(target, scope, value);
+  }
+  const std::vector<Value> values = all_items(runtime_, value);
+  if (values.size() != target.children.size()) {
+    throw Failure(fmt::format("{} values cannot be assigned to {} names", values.size(),
+                              target.children.size()));
+  }
+  for (size_t i = 0; i < values.size(); ++i) assign(*target.children[i], scope, values[i]);
+}
+
+void Evaluator::assign_attribute(const Expression& target, const ScopePtr& scope,
+                                   const Value& value) {
+  const Value* found = scope->find(target.name);
+  if (found == nullptr || !found->is(Kind::kNamespace)) {
+    throw Failure(fmt::format("\"{}\" is no namespace, so it cannot be given \"{}\"", target.name,
+                              target.attribute));
+  }
+  set_attribute(runtime_, *found, target.attribute, value);
 }
 
 }  // namespace predgen::jinja

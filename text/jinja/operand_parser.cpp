@@ -1,12 +1,45 @@
-// The operands of expressions: literals, names, calls, filters and tests.
+#include "text/jinja/operand_parser.h"
+
 #include <fmt/format.h>
 
-#include <utility>
-
-#include "text/jinja/expression_parser.h"
+#include <algorithm>
 
 namespace predgen::jinja {
-ExpressionPtr ExpressionParser::primary(bool may_be_attribute) {
+namespace {
+
+constexpr int kDeepest = 400;  // sums are as deep as they are long
+
+}  // namespace
+
+std::unique_ptr<Expression> OperandParser::made(ExpressionType type, int line) const {
+  return std::make_unique<Expression>(Expression{.type = type, .line = line});
+}
+
+ExpressionPtr OperandParser::finished(std::unique_ptr<Expression> expression) const {
+  int depth = 0;
+  const auto look_at = [&](const ExpressionPtr& child) {
+    if (child) depth = std::max(depth, child->depth);
+  };
+  for (const ExpressionPtr& child : expression->children) look_at(child);
+  for (const ExpressionPtr& child : expression->arguments.positional) look_at(child);
+  for (const auto& [key, child] : expression->arguments.named) look_at(child);
+  look_at(expression->arguments.list);
+  look_at(expression->arguments.dict);
+  expression->depth = depth + 1;
+  if (expression->depth > kDeepest) fail("an expression is too long or nested too deep");
+  return expression;
+}
+
+ExpressionPtr OperandParser::made_of_two(ExpressionType type, ExpressionPtr left,
+                                            ExpressionPtr right, int line, Operator what) const {
+  auto result = made(type, line);
+  result->what = what;
+  result->children.push_back(std::move(left));
+  if (right) result->children.push_back(std::move(right));
+  return finished(std::move(result));
+}
+
+ExpressionPtr OperandParser::primary(bool may_be_attribute) {
   const Token& token = current();
   if (token.type == Token::Type::kName) {
     if (may_be_attribute && look().is_operator(".")) {
@@ -37,7 +70,7 @@ ExpressionPtr ExpressionParser::primary(bool may_be_attribute) {
                           : fmt::format("unexpected \"{}\"", token.text));
 }
 
-ExpressionPtr ExpressionParser::named() {
+ExpressionPtr OperandParser::named() {
   const Token& token = next();
   const std::string_view text = token.text;
   if (text == "true" || text == "True" || text == "false" || text == "False" || text == "none" ||
@@ -57,7 +90,7 @@ ExpressionPtr ExpressionParser::named() {
   return finished(std::move(result));
 }
 
-ExpressionPtr ExpressionParser::texts() {
+ExpressionPtr OperandParser::texts() {
   auto result = made(ExpressionType::kConstant, current().line);
   std::string text;
   while (current().type == Token::Type::kText) text += next().text;
@@ -65,7 +98,7 @@ ExpressionPtr ExpressionParser::texts() {
   return finished(std::move(result));
 }
 
-ExpressionPtr ExpressionParser::list() {
+ExpressionPtr OperandParser::list() {
   const Nested nested(*this);
   auto result = made(ExpressionType::kList, next().line);
   while (!current().is_operator("]")) {
@@ -76,7 +109,7 @@ ExpressionPtr ExpressionParser::list() {
   return finished(std::move(result));
 }
 
-ExpressionPtr ExpressionParser::dict() {
+ExpressionPtr OperandParser::dict() {
   const Nested nested(*this);
   auto result = made(ExpressionType::kDict, next().line);
   while (!current().is_operator("}")) {
@@ -89,7 +122,7 @@ ExpressionPtr ExpressionParser::dict() {
   return finished(std::move(result));
 }
 
-ExpressionPtr ExpressionParser::postfix(ExpressionPtr inner) {
+ExpressionPtr OperandParser::postfix(ExpressionPtr inner) {
   while (true) {
     if (current().is_operator(".") || current().is_operator("[")) {
       inner = subscript(std::move(inner));
@@ -101,7 +134,7 @@ ExpressionPtr ExpressionParser::postfix(ExpressionPtr inner) {
   }
 }
 
-ExpressionPtr ExpressionParser::filters_and_tests(ExpressionPtr inner) {
+ExpressionPtr OperandParser::filters_and_tests(ExpressionPtr inner) {
   while (true) {
     if (current().is_operator("|")) {
       inner = filters(std::move(inner));
@@ -115,7 +148,7 @@ ExpressionPtr ExpressionParser::filters_and_tests(ExpressionPtr inner) {
   }
 }
 
-ExpressionPtr ExpressionParser::subscript(ExpressionPtr inner) {
+ExpressionPtr OperandParser::subscript(ExpressionPtr inner) {
   const Nested nested(*this);
   const Token& token = next();
   if (token.text == ".") {
@@ -160,7 +193,7 @@ ExpressionPtr ExpressionParser::subscript(ExpressionPtr inner) {
   return made_of_two(ExpressionType::kItem, std::move(inner), std::move(first), token.line);
 }
 
-CallArguments ExpressionParser::call_arguments() {
+CallArguments OperandParser::call_arguments() {
   const Nested nested(*this);
   CallArguments result;
   const int line = current().line;
@@ -190,20 +223,20 @@ CallArguments ExpressionParser::call_arguments() {
   return result;
 }
 
-ExpressionPtr ExpressionParser::call(ExpressionPtr inner) {
+ExpressionPtr OperandParser::call(ExpressionPtr inner) {
   auto result = made(ExpressionType::kCall, current().line);
   result->arguments = call_arguments();
   result->children.push_back(std::move(inner));
   return finished(std::move(result));
 }
 
-std::string ExpressionParser::dotted_name(const char* what) {
+std::string OperandParser::dotted_name(const char* what) {
   std::string result = name(what);
   while (skip_operator(".")) result += "." + name(what);
   return result;
 }
 
-ExpressionPtr ExpressionParser::filters(ExpressionPtr inner, bool begins_inside) {
+ExpressionPtr OperandParser::filters(ExpressionPtr inner, bool begins_inside) {
   while (begins_inside || skip_operator("|")) {
     begins_inside = false;
     auto result = made(ExpressionType::kFilter, current().line);
@@ -215,7 +248,7 @@ ExpressionPtr ExpressionParser::filters(ExpressionPtr inner, bool begins_inside)
   return inner;
 }
 
-ExpressionPtr ExpressionParser::test(ExpressionPtr inner) {
+ExpressionPtr OperandParser::test(ExpressionPtr inner) {
   const int line = next().line;
   const bool is_negated = skip_name("not");
   auto result = made(ExpressionType::kTest, line);
