@@ -65,7 +65,11 @@ Settings tools_settings(ServeConfig& config) {
                                  config.api_keys_sha256.end();
                         });
                   },
-                  "must be some of the sums in api_keys_sha256 above")};
+                  "must be some of the sums in api_keys_sha256 above"),
+          Setting("constrain_names", config.tools.constrain_names,
+                  "calls of Home Assistant's functions name only devices, areas and domains that "
+                  "its system prompt lists")
+              .as("--constrain-names")};
 }
 
 Settings realtime_settings(ServeConfig& config, const Settings& session) {

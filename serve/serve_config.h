@@ -45,10 +45,12 @@ struct WyomingConfig {
   bool insecure_without_key = false;
 };
 
-/// Tools that the server runs itself.
+/// Tools that the server runs itself, and how it calls those of its clients.
 struct ToolsConfig {
   std::string file{};                          // of tool servers; empty: none
   std::vector<std::string> api_keys_sha256{};  // keys whose requests may use them; empty: all
+  bool constrain_names =
+      false;  // calls name only what Home Assistant's prompt lists (home_names.h)
 };
 
 /// What settings_of() says, and in configs/runtime/serve.yaml. Of its SessionOptions, `max_context`

@@ -14,6 +14,7 @@
 #include "serve/api_error.h"
 #include "serve/new_id.h"
 #include "serve/openai/answer_loop.h"
+#include "serve/openai/home_names.h"
 #include "serve/openai/server_tools.h"
 #include "serve/openai/stop_strings.h"
 #include "text/stop_tokens.h"
@@ -91,9 +92,11 @@ void Completer::check_tools(const CompletionRequest& request) const {
 std::shared_ptr<const Grammar> Completer::grammar(const CompletionRequest& request,
                                                   AnswerStart start) {
   const bool is_required = request.tool_choice.kind == ToolChoice::Kind::kRequired;
+  const bool names_home = config_.tools.constrain_names && request.is_chat();
   const AnswerRules rules{
       .form = request.form,
-      .tools = request.tools,
+      .tools =
+          names_home ? with_home_names(request.tools, std::get<0>(request.prompt)) : request.tools,
       .calls = is_required ? AnswerRules::Calls::kRequired : AnswerRules::Calls::kAllowed,
       .only_tool = request.tool_choice.only,
       .has_many_calls = request.has_many_calls,
@@ -102,8 +105,10 @@ std::shared_ptr<const Grammar> Completer::grammar(const CompletionRequest& reque
   try {
     return grammars_.compile(rules);
   } catch (const UserError& error) {
+    const bool is_of_names = rules.tools != request.tools;
     throw ApiError({.param = request.form ? "response_format" : "tools", .code = "invalid_value"},
-                   error.what());
+                   std::string(error.what()) +
+                       (is_of_names ? "; tools.constrain_names adds the names of the home" : ""));
   }
 }
 

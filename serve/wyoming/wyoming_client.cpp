@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "serve/main_language.h"
 #include "serve/new_id.h"
 
 namespace predgen::serve {
@@ -32,6 +33,7 @@ Json context_of(const Json& data) {
 
 WyomingClient::~WyomingClient() {
   voice_.reset();
+  hearing_.reset();
   leave();
 }
 
@@ -48,8 +50,10 @@ const std::map<std::string, WyomingClient::Action>& WyomingClient::actions() {
       {"synthesize-start", &Self::begin_synthesis},
       {"synthesize-chunk", &Self::add_synthesis},
       {"synthesize-stop", &Self::stop_synthesis},
+      {"transcribe", &Self::transcribe},
+      {"audio-start", &Self::begin_sound},
+      {"audio-stop", &Self::stop_sound},
       // Senders of these wait for an answer.
-      {"transcribe", &Self::refuse},
       {"recognize", &Self::refuse},
       {"detect", &Self::refuse},
   };
@@ -57,6 +61,7 @@ const std::map<std::string, WyomingClient::Action>& WyomingClient::actions() {
 }
 
 void WyomingClient::take(const WyomingEvent& event) {
+  if (event.type == "audio-chunk") return hearing().add(event.payload);
   const auto action = actions().find(event.type);
   if (action != actions().end()) (this->*action->second)(event.data);
 }
@@ -83,11 +88,10 @@ void WyomingClient::ping(const Json& data) {
 }
 
 void WyomingClient::refuse(const Json&) {
-  throw UserError(
-      "by Wyoming there are handle and tts here: no recogniser, no intents and no wake words");
+  throw UserError("by Wyoming there are asr, handle and tts here: no intents and no wake words");
 }
 
-bool WyomingClient::enter(const Json& data) {
+bool WyomingClient::enter(const Json& data, const std::string& text) {
   Json context = context_of(data);
   const auto id = optional_text(context, "conversation_id", "context");
   if (id && id->size() > kMaxIdBytes) {
@@ -115,7 +119,12 @@ bool WyomingClient::enter(const Json& data) {
                                                .on_done =
                                                    [this] {
                                                      if (was_asked_) finish_one();
-                                                   }});
+                                                   },
+                                               .on_opening =
+                                                   [this](const std::string& sentence) {
+                                                     if (host_.ahead) host_.ahead->expect(sentence);
+                                                   }},
+                                              text);
   } catch (const ApiError& error) {
     has_turn_ = false;
     tell(error, context);
@@ -143,7 +152,7 @@ void WyomingClient::hear(const TranscriptLine& line) {
 }
 
 void WyomingClient::leave() {
-  if (conversation_ && conversation_->leave(sender_) && is_asked_) --num_under_way_;
+  if (conversation_ && conversation_->leave(&sender_) && is_asked_) --num_under_way_;
   conversation_.reset();
   has_turn_ = is_asked_ = false;
 }
@@ -174,7 +183,7 @@ void WyomingClient::finish_transcript(const Json& data) {
   const std::string text = text_of(data, "transcript");
   words_.reset();
   if (std::exchange(ignores_words_, false)) return;  // the client was told
-  if (enter(data)) hear({.text = text, .is_final = true});
+  if (enter(data, text)) hear({.text = text, .is_final = true});
 }
 
 void WyomingClient::stop_transcript(const Json&) {
@@ -183,10 +192,34 @@ void WyomingClient::stop_transcript(const Json&) {
   hear({.text = *std::exchange(words_, std::nullopt), .is_final = true});
 }
 
+WyomingHearing& WyomingClient::hearing() {
+  if (!host_.offer.has_recogniser) {
+    throw UserError("there is no recogniser here: start it with --recogniser base");
+  }
+  if (!hearing_) hearing_.emplace(host_, sender_, peer_, [this] { finish_one(); });
+  return *hearing_;
+}
+
+void WyomingClient::transcribe(const Json& data) {
+  hearing();
+  const std::string language = optional_text(data, "language", "transcribe").value_or("");
+  if (!language.empty() && main_language(language) != main_language(host_.offer.language)) {
+    throw UserError("language {}: {} is heard here; start it with --language", language,
+                    host_.offer.language);
+  }
+}
+
+void WyomingClient::begin_sound(const Json& data) { hearing().begin(data); }
+
+void WyomingClient::stop_sound(const Json&) {
+  ++num_under_way_;
+  hearing().end();
+}
+
 WyomingVoice& WyomingClient::voice() {
   if (!host_.offer.voice) throw UserError("there is no voice here: start it with --tts");
   if (!voice_) {
-    voice_.emplace(*host_.offer.voice, host_.limits.message_bytes, sender_,
+    voice_.emplace(*host_.offer.voice, host_.ahead, host_.limits.message_bytes, sender_,
                    [this] { finish_one(); });
   }
   return *voice_;

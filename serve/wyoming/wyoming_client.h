@@ -7,12 +7,13 @@
 #include <string>
 #include <utility>
 
+#include "serve/wyoming/wyoming_hearing.h"
 #include "serve/wyoming/wyoming_host.h"
 
 namespace predgen::serve {
 
-/// Handles a connection's events: answers transcripts, and makes sound for texts. Used by the
-/// connection's thread; borrows both.
+/// Handles a connection's events: hears sound, answers transcripts, and makes sound for texts. Used
+/// by the connection's thread; borrows both.
 class WyomingClient {
  public:
   /// `peer`: the client's address.
@@ -37,18 +38,22 @@ class WyomingClient {
   void add_transcript(const Json& data);
   void finish_transcript(const Json& data);
   void stop_transcript(const Json& data);
+  void transcribe(const Json& data);
+  void begin_sound(const Json& data);
+  void stop_sound(const Json& data);
   void synthesize(const Json& data);
   void begin_synthesis(const Json& data);
   void add_synthesis(const Json& data);
   void stop_synthesis(const Json& data);
   void refuse(const Json& data);
 
-  /// Begins a turn of the conversation that `data`'s context names. False: not possible, which the
-  /// client was told.
-  bool enter(const Json& data);
+  /// Begins a turn of the conversation that `data`'s context names, or takes over the one that was
+  /// heard with this text. False: not possible, which the client was told.
+  bool enter(const Json& data, const std::string& text = {});
   void hear(const TranscriptLine& line);
   void leave();
   void tell(const ApiError& error, const Json& context);
+  WyomingHearing& hearing();
   WyomingVoice& voice();
   void begin_text(const Json& data, bool is_stream);
   /// Empty: the client asks for none.
@@ -68,9 +73,10 @@ class WyomingClient {
   std::atomic<bool> has_turn_ = false;                 // it is not over
   std::atomic<bool> is_asked_ = false;                 // it waits only for the rest of the answer
   bool was_asked_ = false;                             // when the turn ended; its thread's
-  std::atomic<int64_t> num_under_way_ = 0;             // answers, and texts to be spoken
+  std::atomic<int64_t> num_under_way_ = 0;  // answers, transcripts, and texts to be spoken
   std::atomic<bool> is_draining_ = false;
-  std::optional<WyomingVoice> voice_;  // last: it uses them
+  std::optional<WyomingHearing> hearing_;  // this and the next are last: they use the others
+  std::optional<WyomingVoice> voice_;
 };
 
 }  // namespace predgen::serve

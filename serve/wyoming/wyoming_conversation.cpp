@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "serve/api_error.h"
+#include "text/sentence/sentence_end.h"
 
 namespace predgen::serve {
 
@@ -14,16 +15,21 @@ bool WyomingConversation::enter(Client client) {
   return true;
 }
 
+void WyomingConversation::hand_to(Client client) {
+  const Lock lock(mutex_);
+  client_ = std::move(client);
+}
+
 void WyomingConversation::hear(const TranscriptLine& line) {
   conversation_.input().hear(line);
   const Lock lock(mutex_);
   if (is_broken_) finish(kServerFault);  // nothing else would
 }
 
-bool WyomingConversation::leave(const WyomingSender& sender) {
+bool WyomingConversation::leave(const WyomingSender* sender) {
   {
     const Lock lock(mutex_);
-    if (client_.sender != &sender) return false;
+    if (!is_taken_ || client_.sender != sender) return false;
     client_ = {};
   }
   const auto attempt = [](const std::function<void()>& work) {
@@ -76,9 +82,17 @@ void WyomingConversation::add_text(const std::string& text) {
   }
   client_.sender->send({.type = "handled-chunk", .data = {{"text", text}}});
   text_ += text;
+  tell_opening(/*is_over=*/false);
+}
+
+void WyomingConversation::tell_opening(bool is_over) {
+  if (!client_.on_opening) return;
+  const std::optional<size_t> end = SentenceEndFinder().next(text_, is_over);
+  if (end) std::exchange(client_.on_opening, {})(text_.substr(0, *end));
 }
 
 void WyomingConversation::finish(const std::string& error) {
+  if (error.empty()) tell_opening(/*is_over=*/true);
   is_answering_ = false;
   answer_ended_.notify_all();
   const Client client = std::exchange(client_, {});

@@ -26,14 +26,18 @@ class WyomingConversation : private ConversationListener {
     Json context{};
     // Before and after the last events of a turn. They must not call the conversation.
     std::function<void()> on_end{}, on_done{};
+    // The answer's first sentence, once, when it is complete; must not call it, either.
+    std::function<void(const std::string& sentence)> on_opening{};
   };
-  /// A turn begins. False: another one is under way.
+  /// A turn begins. False: another one is under way. Without a sender it is nobody's yet.
   bool enter(Client client);
+  /// The turn in progress, which is nobody's, is this client's from now on.
+  void hand_to(Client client);
   /// What was said so far; a final line begins the answer. ApiError if no answer is possible.
   void hear(const TranscriptLine& line);
-  /// Ends the turn before its next pass if it is still this client's, which is returned; nothing
-  /// more of it is sent or called.
-  bool leave(const WyomingSender& sender);
+  /// Ends the turn before its next pass if it is still this client's, or nobody's for null, which
+  /// is returned; nothing more of it is sent or called.
+  bool leave(const WyomingSender* sender);
 
   /// Whether no turn is under way.
   bool is_free() const;
@@ -43,6 +47,7 @@ class WyomingConversation : private ConversationListener {
  private:
   void on_event(const ConversationEvent& event) override;
   void add_text(const std::string& text) REQUIRES(mutex_);
+  void tell_opening(bool is_over) REQUIRES(mutex_);
   /// `error`: why there is no answer; empty: there is one.
   void finish(const std::string& error) REQUIRES(mutex_);
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "serve/serve_config.h"
+#include "serve/wyoming/spoken_ahead.h"
 #include "serve/wyoming/wyoming_conversations.h"
 #include "serve/wyoming/wyoming_voice.h"
 
@@ -13,12 +14,18 @@ struct WyomingOffer {
   std::string model;             // its name
   std::string version;           // of this program
   const Voice* voice = nullptr;  // borrowed; null: none
+  bool has_recogniser = false;
+  std::string language = "en";  // that is heard and answered
 };
 
-/// What all connections of a Wyoming service have in common. The conversations are borrowed.
+/// What all connections of a Wyoming service have in common. Conversations, clock and recogniser
+/// are borrowed.
 struct WyomingHost {
   WyomingConversations& conversations;
+  Clock& clock;
+  const MakeRecogniser& make_recogniser;
   WyomingOffer offer;
+  SpokenAhead* ahead = nullptr;  // of the offered voice, borrowed; null: there is none
   HttpLimits limits{};
 };
 

@@ -18,13 +18,22 @@ WyomingEvent info_event(const WyomingOffer& offer) {
   for (const char* domain : {"asr", "tts", "handle", "intent", "wake", "mic", "snd"}) {
     info[domain] = Json::array();
   }
+  const Json languages = Json::array({offer.language});
   Json model = artifact(offer.model, offer.model, offer.version);
-  model["languages"] = Json::array();  // any: it is up to the model
+  model["languages"] = languages;  // Home Assistant offers an agent for those alone
   Json handle = artifact("predgen", "answers of " + offer.model, offer.version);
   handle["models"] = Json::array({model});
   handle["supports_handled_streaming"] = true;
   handle["supports_home_control"] = false;
   info["handle"].push_back(handle);
+  if (offer.has_recogniser) {
+    Json asr = artifact("predgen", "speech to text, which begins the answer", offer.version);
+    Json recogniser = artifact("predgen", "the recogniser of predgen serve", offer.version);
+    recogniser["languages"] = languages;
+    asr["models"] = Json::array({recogniser});
+    asr["supports_transcript_streaming"] = false;
+    info["asr"].push_back(asr);
+  }
   if (offer.voice) {
     Json tts = artifact("predgen", "the voice " + offer.voice->names().front(), offer.version);
     for (const std::string& name : offer.voice->names()) {

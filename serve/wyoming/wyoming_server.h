@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <stop_token>
 
 #include "serve/http/tcp_server.h"
@@ -7,11 +8,11 @@
 
 namespace predgen::serve {
 
-/// A Wyoming service: conversations and a voice for Home Assistant.
+/// A Wyoming service: speech to text, conversations and a voice for Home Assistant.
 class WyomingServer {
  public:
-  /// Listens from now on. `realtime` is borrowed; its voice is used for the service's voice,
-  /// conversations answer with text. UserError as HttpServer.
+  /// Listens from now on. `realtime` is borrowed; its recogniser and voice are the service's own,
+  /// conversations take and answer text. UserError as HttpServer.
   WyomingServer(const WyomingConfig& config, const HttpLimits& limits, const RealtimeHost& realtime,
                 const std::string& version);
 
@@ -21,6 +22,7 @@ class WyomingServer {
 
  private:
   const RealtimeHost silent_;
+  std::optional<SpokenAhead> ahead_;
   WyomingConversations conversations_;
   const WyomingHost host_;
   TcpServer server_;  // last: its connections use them

@@ -14,9 +14,10 @@ constexpr size_t kBytesPerStep = 64;  // what one takes besides its text
 
 }  // namespace
 
-WyomingVoice::WyomingVoice(const Voice& voice, int64_t max_bytes, WyomingSender& sender,
-                           std::function<void()> on_spoken)
+WyomingVoice::WyomingVoice(const Voice& voice, SpokenAhead* ahead, int64_t max_bytes,
+                           WyomingSender& sender, std::function<void()> on_spoken)
     : voice_(voice),
+      ahead_(ahead),
       max_bytes_(static_cast<size_t>(max_bytes)),
       sender_(sender),
       on_spoken_(std::move(on_spoken)),
@@ -100,10 +101,12 @@ void WyomingVoice::forget(size_t num_bytes) {
 
 void WyomingVoice::speak(bool is_last, const std::stop_token& stop) {
   while (const std::optional<size_t> end = ends_.next(text_, is_last)) {
-    speak_sentence(
-        *synthesizer_, std::string_view(text_).substr(spoken_, *end - spoken_),
-        [&] { return !stop.stop_requested(); },
-        [&](std::span<const float> samples) { return send_sound(samples, stop); });
+    const std::string sentence = text_.substr(spoken_, *end - spoken_);
+    const auto take = [&](std::span<const float> samples) { return send_sound(samples, stop); };
+    if (!ahead_ || !ahead_->speak(name_, sentence, stop, take)) {
+      speak_sentence(
+          *synthesizer_, sentence, [&] { return !stop.stop_requested(); }, take);
+    }
     spoken_ = *end;
   }
 }

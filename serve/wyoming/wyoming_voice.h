@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/mutex.h"
+#include "serve/wyoming/spoken_ahead.h"
 #include "serve/wyoming/wyoming_sender.h"
 #include "text/sentence/sentence_end.h"
 #include "text/thoughts.h"
@@ -17,12 +18,13 @@
 namespace predgen::serve {
 
 /// Speaks texts for a client, one after the other, in a thread of its own: a sentence is sound as
-/// soon as its end has come. Used by one thread; borrows voice and sender.
+/// soon as its end has come, or was spoken before it was asked for. Used by one thread; borrows
+/// voice and sender.
 class WyomingVoice {
  public:
   /// `max_bytes`: of texts that are not spoken yet, with what else a text takes. `on_spoken`:
   /// called by the voice's thread after each text.
-  WyomingVoice(const Voice& voice, int64_t max_bytes, WyomingSender& sender,
+  WyomingVoice(const Voice& voice, SpokenAhead* ahead, int64_t max_bytes, WyomingSender& sender,
                std::function<void()> on_spoken);
   /// Ends before the voice's next step.
   ~WyomingVoice();
@@ -53,6 +55,7 @@ class WyomingVoice {
   Json format() const;
 
   const Voice& voice_;
+  SpokenAhead* const ahead_;  // null: nothing is
   const size_t max_bytes_;
   WyomingSender& sender_;
   const std::function<void()> on_spoken_;

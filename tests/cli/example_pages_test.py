@@ -13,7 +13,7 @@ from serving import KEY, PROMPTS, check, client, server, user
 from program import ESPEAK, REPOSITORY
 
 # What differs here: another model, a free port, a voice that is built with predgen, a hash instead of the page's word.
-REPLACED = {"--tts hibari": "--tts espeak" if ESPEAK else "", "--model smollm2": "", "--wyoming-port 10700": "--wyoming-port 0",
+REPLACED = {"--tts hibari": "--tts espeak" if ESPEAK else "", "--model smollm2": "", "--model qwen-coder-1.5b": "", "--wyoming-port 10700": "--wyoming-port 0",
             "[64-DIGITS]": f"[{hashlib.sha256(KEY.encode()).hexdigest()}]"}
 
 

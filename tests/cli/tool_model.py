@@ -17,6 +17,9 @@ ANSWERS = {
                  json.dumps(ARGUMENTS), "}\n", "</tool_call>"],
     "<|after|>": ["The lamp", " is", " on."],
     "<|broken|>": ["Oh.", '<tool_call>{"name": "oven"'],
+    # As Qwen2.5-Coder calls Home Assistant's functions.
+    "<|home|>": ["```json\n", '{\n  "name": "Hass', 'TurnOn",\n  ', '"arguments"', ": {", '"name": "Kitchen', ' Light", ',
+                 '"domain": [', '"light"]}\n}', "\n```"],
 }
 TALK, BEFORE_CALL, AFTER, BROKEN = "Hello there.", "Wait a moment.", "The lamp is on.", 'Oh.<tool_call>{"name": "oven"'
 TEMPLATE = """{%- if tools %}<|im_start|>system
@@ -34,6 +37,7 @@ TEMPLATE = """{%- if tools %}<|im_start|>system
 {%- if add_generation_prompt %}<|im_start|>assistant
 {%- if messages[-1].role == 'tool' %}<|after|>
 {%- elif tools and 'lamp' in messages[-1].content %}<|call|>
+{%- elif tools and 'kitchen light' in messages[-1].content %}<|home|>
 {%- elif tools and 'oven' in messages[-1].content %}<|broken|>
 {%- else %}<|talk|>{% endif %}
 {%- endif %}"""

@@ -24,6 +24,7 @@ from wyoming.ping import Ping, Pong  # noqa: E402
 from wyoming.tts import (Synthesize, SynthesizeChunk, SynthesizeStart, SynthesizeStop,  # noqa: E402
                          SynthesizeStopped, SynthesizeVoice)
 
+from fake_recogniser import SECONDS_PER_WORD, Recogniser  # noqa: E402
 from serving import PROMPTS, check, client, metric, server, user  # noqa: E402
 from program import ESPEAK  # noqa: E402
 
@@ -70,6 +71,7 @@ async def check_info(process, has_voice):
         info = Info.from_event((await until(connection, Info))[-1])
         program = info.handle[0]
         check(program.installed and program.models[0].name == "demo" and program.supports_handled_streaming, f"{info}")
+        check(program.models[0].languages == ["en"], f"{info}")
         check(bool(info.tts) == has_voice and not info.asr and not info.wake, f"{info}")
         if has_voice:
             voices = info.tts[0].voices
@@ -122,7 +124,7 @@ async def check_not_handled(process):
 
 async def check_errors(process):
     for event, word in ((Event("transcript"), "text"), (Event("synthesize-chunk", {"text": "x"}), "synthesize-start"),
-                        (Transcribe().event(), "recogniser"),
+                        (Transcribe().event(), "--recogniser"),
                         (AudioChunk(16000, 2, 1, b"\0" * (4 << 20)).event(), "payload_length")):
         is_told = False
         # The connection may end while a large one is still being sent, here or at the client's end of it.
@@ -229,6 +231,46 @@ async def check_sound(process):
         check("nobody" in said and "choose one of en-us, " in said, said)
 
 
+async def heard(process, recogniser, text, loudness=8000):
+    """The transcript of a sound in which `text` is said, as Home Assistant asks for it: over a connection of its own."""
+    recogniser.says = text
+    async with connect(process) as connection:
+        await connection.write_event(Transcribe(language="en").event())
+        await connection.write_event(AudioStart(16000, 2, 1).event())
+        for _ in range(round(10 * SECONDS_PER_WORD * len(text.split()))):  # 100 ms each
+            await connection.write_event(AudioChunk(16000, 2, 1, loudness.to_bytes(2, "little", signed=True) * 1600).event())
+            await asyncio.sleep(0.01)
+        await connection.write_event(AudioStop().event())
+        return Transcript.from_event((await until(connection, Transcript))[-1])
+
+
+async def check_pipeline(process, recogniser, has_voice):
+    """Speech to text, the answer and its sound, one after the other, as Home Assistant's pipeline asks for them."""
+    async with connect(process) as connection:
+        await connection.write_event(Describe().event())
+        info = Info.from_event((await until(connection, Info))[-1])
+    check(info.asr[0].models[0].languages == ["en"] and info.asr[0].installed, f"{info.asr}")
+    for i, prompt in enumerate(PROMPTS):
+        expected = text_of_request(process, user(prompt))
+        speculative = metric(process, "predgen_speculative_passes_total")
+        transcript = await heard(process, recogniser, prompt)
+        check(transcript.text == prompt and transcript.language == "en", f"heard: {transcript}")
+        check(metric(process, "predgen_speculative_passes_total") > speculative, "the answer is drafted while the sound comes")
+        turns = metric(process, "predgen_turns_total")
+        answer = await ask(process, transcript.text, conversation_id=f"turn {i}")
+        check(answer.text == expected, f"{answer.text!r} for {prompt!r}, not {expected!r}")
+        check(metric(process, "predgen_turns_total") == turns + 1, "one turn, which was heard")
+        if has_voice:
+            async with connect(process) as connection:
+                await connection.write_event(Synthesize(answer.text).event())
+                check(AudioChunk.is_type((await until(connection, AudioStop))[1].type), "its sound")
+    # Parts that are served by others: a transcript that nobody asks to answer, and words that were heard elsewhere.
+    await heard(process, recogniser, "never mind")
+    expected = text_of_request(process, user(PROMPTS[0]))
+    check((await ask(process, PROMPTS[0], conversation_id="other")).text == expected, "words that were heard elsewhere")
+    check((await heard(process, recogniser, "hello", loudness=0)).text == "", "silence")
+
+
 async def check_stop():
     with service() as process:
         async with connect(process) as idle, connect(process) as asking:
@@ -252,6 +294,10 @@ async def main():
     with service("wyoming.max_conversations=2", "wyoming.connections=3") as process:
         await check_limits(process)
     await check_stop()
+    recogniser = Recogniser()
+    voice = ["--tts", "espeak"] if ESPEAK else []
+    with service("--recogniser", recogniser.url, *voice) as process:
+        await check_pipeline(process, recogniser, bool(voice))
     with server("wyoming.host=0.0.0.0", exit_code=130):  # without the service nothing is wrong with it
         pass
     if ESPEAK:

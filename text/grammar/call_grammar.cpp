@@ -24,11 +24,13 @@ struct CallForm {
   bool may_break = false;  // the mark that opens a call may lack the white space after it
 };
 
+constexpr const char* kToolCall = "<tool_call>";
+
 CallForm form_of(const Tokenizer& tokenizer) {
   const std::string name = R"({"name": ")";
   switch (tokenizer.tool_format()) {
     case ToolFormat::kHermes:
-      return {.open = "<tool_call>",
+      return {.open = kToolCall,
               .name_begin = "\n" + name,
               .name_end = R"(", "arguments": )",
               .close = "}\n</tool_call>",
@@ -57,6 +59,15 @@ CallForm form_of(const Tokenizer& tokenizer) {
 /// Free text of a model whose calls are JSON without a mark: it does not begin like one.
 constexpr const char* kNoJson = "root ::= \"\" | [^{ \\t\\r\\n] [\\u0000-\\U0010ffff]*";
 
+/// The rest of a call that is written out in free text, after the function's name.
+Json written_rest(const std::string& arguments) {
+  const std::string space = " [ \\t\\r\\n]* ";
+  const std::string key = R"(("\"arguments\"" | "\"parameters\""))";
+  return sequence(
+      {by_grammar("root ::=" + space + R"(",")" + space + key + space + R"(":")" + space),
+       by_grammar(arguments), by_grammar("root ::=" + space + R"("}")")});
+}
+
 }  // namespace
 
 Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer,
@@ -64,12 +75,17 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer,
                  const Json& form) {
   const CallForm calls = form_of(tokenizer);
   Json bodies = Json::array();  // of calls, after the mark
+  Json begins = Json::array();  // of calls in free text, each with what follows
   for (const Json& tool : Json::parse(rules.tools.json)) {
     const Json& function = tool["function"];
     const std::string name = function["name"].get<std::string>();
     if (!rules.only_tool.empty() && name != rules.only_tool) continue;
-    bodies.push_back(sequence(
-        {literal(calls.name_begin + name + calls.name_end), by_grammar(arguments(function))}));
+    const std::string grammar = arguments(function);
+    for (const char* key : {"\"name\": \"", "\"name\":\""}) {
+      begins.push_back(Json::array({key + name + "\"", written_rest(grammar)}));
+    }
+    bodies.push_back(
+        sequence({literal(calls.name_begin + name + calls.name_end), by_grammar(grammar)}));
     if (!calls.close.empty()) bodies.back()["elements"].push_back(literal(calls.close));
   }
   if (bodies.empty()) {
@@ -105,9 +121,9 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer,
   } else if (is_list) {
     rest["elements"].insert(rest["elements"].begin(), maybe(" "));
   }
-  return {{"type", "dispatch"},
-          {"rules", Json::array({Json::array({calls.open, rest})})},
-          {"loop", rules.has_many_calls && !is_list}};
+  if (calls.open != kToolCall) begins.clear();
+  begins.push_back(Json::array({calls.open, rest}));
+  return {{"type", "dispatch"}, {"rules", begins}, {"loop", rules.has_many_calls && !is_list}};
 }
 
 Json after_thought(const Json& format) {

@@ -61,6 +61,31 @@ bool is_of_type(const Json& value, const std::string& type) {
   return type == "array" ? value.is_array() : value.is_object();
 }
 
+/// An object of which some properties are required by turns ("anyOf": [{"required": [..]}, ..],
+/// beside its properties), as alternatives that say all; null: it is no such thing.
+Json alternatives(const Json& schema) {
+  if (!schema.contains("properties") || !schema.contains("anyOf")) return nullptr;
+  Json base = schema, whole{{"anyOf", Json::array()}};
+  base.erase("anyOf");
+  for (const char* keyword : {"$defs", "definitions"}) {
+    if (!base.contains(keyword)) continue;
+    whole[keyword] = base[keyword];
+    base.erase(keyword);
+  }
+  const auto is_list = [](const Json& object) {
+    return object.value("required", Json()).is_array();
+  };
+  for (const Json& turn : schema["anyOf"]) {
+    if (!turn.is_object() || turn.size() != 1 || !is_list(turn)) return nullptr;
+    Json& one = whole["anyOf"].emplace_back(base);
+    if (!is_list(one)) one["required"] = Json::array();
+    for (const Json& name : turn["required"]) {
+      if (std::ranges::count(one["required"], name) == 0) one["required"].push_back(name);
+    }
+  }
+  return whole["anyOf"].empty() ? Json() : whole;
+}
+
 class Reader {
  public:
   Reader(std::string where, bool is_strict) : where_(std::move(where)), is_strict_(is_strict) {}
@@ -72,14 +97,21 @@ class Reader {
     }
     if (schema.is_boolean()) return schema;
     if (!schema.is_object()) throw UserError("{} must be an object or a boolean", place(path));
+    if (const Json all = alternatives(schema); !all.is_null()) return read(all, path, depth);
+    // What is left to the model is never whether it writes an object.
+    const bool keeps_object = !is_strict_ && schema.contains("properties");
+    const auto is_left = [&](const std::string& keyword) {
+      return keeps_object && (keyword == "anyOf" || keyword == "oneOf" || keyword == "allOf");
+    };
     std::string whole;  // the keyword that says all
     for (const std::string& keyword : kWholeKeywords) {
-      if (whole.empty() && schema.contains(keyword)) whole = keyword;
+      if (whole.empty() && schema.contains(keyword) && !is_left(keyword)) whole = keyword;
     }
     Json kept = Json::object();
     for (const auto& [keyword, value] : schema.items()) {
       const std::string at = fmt::format("{}.{}", path, keyword);
       if (kAnnotations.contains(keyword) || (keyword == "uniqueItems" && value == false)) continue;
+      if (is_left(keyword)) continue;
       const bool is_definition = keyword == "$defs" || keyword == "definitions";
       if (!whole.empty() && keyword != whole && !is_definition) {
         if (!stands_beside(keyword, value, whole, schema)) refuse(at, "beside " + whole);

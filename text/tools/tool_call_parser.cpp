@@ -4,8 +4,9 @@
 #include <iterator>
 #include <utility>
 
-#include "core/error.h"
 #include "text/channel_parser.h"
+#include "text/tools/call_json.h"
+#include "text/tools/written_call.h"
 
 namespace predgen {
 namespace {
@@ -37,37 +38,12 @@ bool may_begin(std::string_view text, std::string_view marker) {
   return text.starts_with(marker) || marker.starts_with(text);
 }
 
-/// `text` without the two mistakes of models that have one meaning only: control characters in
-/// strings, such as line breaks, and commas behind the last item.
-std::string mended(std::string_view text) {
-  std::string result;
-  bool in_string = false, is_escaped = false;
-  for (size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    const bool is_control = static_cast<unsigned char>(c) < 0x20;
-    const size_t next = space_at(text, at + 1);
-    const bool is_last_comma =
-        !in_string && c == ',' && next < text.size() && (text[next] == '}' || text[next] == ']');
-    if (in_string && is_control) {
-      if (is_escaped) result.pop_back();
-      result += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else if (!is_last_comma) {
-      result += c;
-    }
-    if (c == '"' && !is_escaped) in_string = !in_string;
-    is_escaped = in_string && c == '\\' && !is_escaped;
-  }
-  return result;
-}
-
-std::optional<Json> parsed(std::string_view text) {
-  for (const std::string& json : {std::string(text), mended(text)}) {
-    try {
-      return parse_json(json, "a call");
-    } catch (const UserError&) {
-    }
-  }
-  return std::nullopt;
+/// The byte after the brace at `begin`, and after white space, if a second brace is there or may
+/// come: the JSON begins there. Else `begin`.
+size_t second_brace(std::string_view text, size_t begin) {
+  if (begin == text.size() || text[begin] != '{') return begin;
+  const size_t next = space_at(text, begin + 1);
+  return next == text.size() || text[next] == '{' ? next : begin;
 }
 
 }  // namespace
@@ -136,7 +112,19 @@ bool ToolCallParser::find_call(std::vector<Part>& parts, bool is_over) {
     enter(begin);
     return true;
   }
-  if (const size_t found = held_.find(marker); found != std::string::npos) {
+  const size_t found = held_.find(marker);
+  const auto written = format_ == ToolFormat::kHermes
+                           ? find_written_call(std::string_view(held_).substr(0, found), names_)
+                           : std::nullopt;
+  const bool is_told = is_over || found != std::string::npos;
+  if (written && (written->json || !is_told)) {
+    const size_t end =
+        written->begin == 0 ? 0 : held_.find_last_not_of(kSpace, written->begin - 1) + 1;
+    add_text(end, parts);
+    if (written->json) enter(*written->json - end);
+    return written->json.has_value();
+  }
+  if (found != std::string::npos) {
     const size_t last = std::string_view(held_).substr(0, found).find_last_not_of(kSpace);
     add_text(last == std::string::npos ? 0 : last + 1, parts);
     enter(held_.find(marker) + marker.size());
@@ -165,16 +153,23 @@ bool ToolCallParser::read_call(std::vector<Part>& parts, bool is_over) {
     name = text.substr(begin, end - begin);
     begin = space_at(text, end + mark.size());
   }
+  const size_t inner = format_ == ToolFormat::kHermes ? second_brace(text, begin) : begin;
   const bool is_json = begin < text.size() && (text[begin] == '{' || text[begin] == '[');
-  const std::optional<size_t> length = is_json ? json_.find(text.substr(begin)) : std::nullopt;
+  const std::optional<size_t> length =
+      is_json && inner < text.size() ? json_.find(text.substr(inner)) : std::nullopt;
   if (!length) {
     if (is_over) return give_back(text.size(), parts);
     const size_t close =
         is_json || format_ != ToolFormat::kHermes ? std::string::npos : text.find(kClose);
     return close != std::string::npos && give_back(close, parts);
   }
-  const size_t end = begin + *length;
-  if (add_calls(text.substr(begin, *length), name, parts)) {
+  size_t end = inner + *length;
+  if (inner > begin) {  // the second brace
+    const size_t brace = space_at(text, end);
+    if (brace == text.size() && !is_over) return false;
+    if (brace < text.size() && text[brace] == '}') end = brace + 1;
+  }
+  if (add_calls(text.substr(inner, *length), name, parts)) {
     held_.erase(0, end);
     state_ = State::kAfterCall;
     return true;
@@ -196,9 +191,11 @@ bool ToolCallParser::give_back(size_t size, std::vector<Part>& parts) {
       held_.erase(0, close + kClose.size());
     }
   }
-  // A Llama answer that is JSON may be an ordinary answer.
-  const bool is_call = format_ != ToolFormat::kLlama || raw.find(kPython) != std::string::npos ||
-                       raw.find("\"name\"") != std::string::npos;
+  // JSON without a mark may be an ordinary answer.
+  const auto has = [&](std::string_view word) { return raw.find(word) != std::string::npos; };
+  const bool is_call = format_ == ToolFormat::kHermes
+                           ? has(kOpen)
+                           : format_ != ToolFormat::kLlama || has(kPython) || has("\"name\"");
   if (!raw.empty()) {
     parts.push_back({.kind = is_call ? Part::Kind::kBroken : Part::Kind::kText, .text = raw});
   }
@@ -218,6 +215,13 @@ bool ToolCallParser::pass_end(bool is_over) {
   if (rest.empty()) {
     if (is_over) return pass(held_.size());
     return false;
+  }
+  const std::string fence(std::ranges::count(marker_, '`'), '`');  // that was opened
+  if (!fence.empty() && may_begin(rest, fence)) {
+    if (!rest.starts_with(fence) && !is_over) return false;
+    held_.erase(0, begin + std::min(rest.size(), fence.size()));
+    marker_.clear();
+    return true;
   }
   if (format_ == ToolFormat::kHermes && may_begin(rest, kClose)) {
     if (rest.starts_with(kClose)) {
@@ -252,7 +256,7 @@ bool ToolCallParser::pass_end(bool is_over) {
 /// if given before the JSON.
 bool ToolCallParser::add_calls(std::string_view json, std::string_view name,
                                std::vector<Part>& parts) const {
-  std::optional<Json> value = parsed(json);
+  std::optional<Json> value = parse_call_json(json);
   if (!value) return false;
   if (!name.empty()) {
     const size_t id = name.find(kId);
@@ -280,11 +284,16 @@ std::optional<ToolCall> ToolCallParser::to_call(const Json& value) const {
     if (value.contains(key) && !value[key].is_null()) arguments = value[key];
   }
   if (arguments.is_string()) {
-    const std::optional<Json> inner = parsed(arguments.get<std::string>());
+    const std::optional<Json> inner = parse_call_json(arguments.get<std::string>());
     if (!inner) return std::nullopt;
     arguments = *inner;
   }
   if (!arguments.is_object()) return std::nullopt;
+  const bool is_written =
+      format_ == ToolFormat::kHermes && marker_.find(kOpen) == std::string::npos;
+  if (is_written && !value.contains("arguments") && !value.contains("parameters")) {
+    return std::nullopt;
+  }
   const Json id = value.value("id", Json());
   return ToolCall{.id = id.is_string() ? id.get<std::string>() : "",
                   .name = *name,

@@ -1,14 +1,18 @@
 """Requests of Home Assistant's integrations, written after their published source (Home Assistant needs a newer Python):
-openai_conversation's conversation, voice and recogniser, openai_tts, and extended_openai_conversation."""
+openai_conversation's conversation, voice and recogniser, openai_tts, and extended_openai_conversation; and agents that
+control a home with its functions."""
 
 import io
 import json
 import sys
+import tempfile
 import wave
+from pathlib import Path
 
 import openai
 
 from clients import CANNOT_HEAR, ESPEAK, FULL, PROMPTS, QUESTION, check, client, server, user
+from tool_model import AFTER, make_tool_model
 
 
 def check_conversation(api):
@@ -66,6 +70,60 @@ def check_recogniser(api):
     check("weather like in london" in heard.text.lower(), f"its microphone is heard: {json.dumps(heard.text)}")
 
 
+TEXT = {"type": "string"}
+PLACES = {"name": TEXT, "area": TEXT, "floor": TEXT, "domain": {"type": "array", "items": TEXT}}
+FUNCTIONS = [  # as voluptuous_openapi makes them
+    {"name": "HassTurnOn", "description": "Turns on", "parameters": {"type": "object", "properties": PLACES, "required": []}},
+    {"name": "HassStartTimer", "description": "Starts a timer", "parameters": {
+        "type": "object", "properties": {"hours": {"type": "integer", "minimum": 0}, "minutes": {"type": "integer"}, "name": TEXT},
+        "required": [], "anyOf": [{"required": ["hours"]}, {"required": ["minutes"]}]}},
+    {"name": "GetDateTime", "description": "The time", "parameters": {"type": "object", "properties": {}, "required": []}}]
+HOME = ("You run a home.\nStatic Context: An overview of the areas and the devices in this smart home:\n"
+        "- names: Kitchen Light, Spots\n  domain: light\n  areas: Kitchen\n- names: '1'\n  domain: switch\n")
+ASKED, MADE = "Turn on the kitchen light", {"name": "Kitchen Light", "domain": ["light"]}
+DONE = json.dumps({"speech": {}, "response_type": "action_done", "data": {"success": [{"name": "Kitchen Light"}], "failed": []}})
+
+
+def check_control(api):
+    """An agent on chat completions: a call that the model writes into a fence of code is a call, and only that."""
+    tools = [{"type": "function", "function": one} for one in FUNCTIONS]
+    messages = [{"role": "system", "content": HOME}, *user(ASKED)]
+    text, name, call_id, calls = "", "", "", []
+    for chunk in api.chat.completions.create(model="lamp", messages=messages, tools=tools, user="01J", stream=True, temperature=0):
+        delta = chunk.choices[0].delta
+        text += delta.content or ""
+        for call in delta.tool_calls or []:
+            calls += [call.function.arguments or ""] if call.id else []
+            calls[-1] += "" if call.id else call.function.arguments
+            name = call.function.name or name
+            call_id = call.id or call_id
+    check(not text and name == "HassTurnOn" and [json.loads(one) for one in calls] == [MADE], f"a call: {text!r} {calls}")
+    messages += [{"role": "assistant", "content": None, "tool_calls": [
+        {"type": "function", "id": call_id, "function": {"name": name, "arguments": calls[0]}}]},
+        {"role": "tool", "tool_call_id": call_id, "content": DONE}]
+    answer = api.chat.completions.create(model="lamp", messages=messages, tools=tools, temperature=0).choices[0]
+    check(answer.message.content == AFTER and answer.finish_reason == "stop", f"and its answer: {answer}")
+
+
+def check_control_by_responses(api):
+    """openai_conversation sends the same as responses."""
+    tools = [{"type": "function", "strict": False, **one} for one in FUNCTIONS]
+    asked = [{"type": "message", "role": "developer", "content": HOME}, {"type": "message", "role": "user", "content": ASKED}]
+    events = list(api.responses.create(model="lamp", input=asked, tools=tools, store=False, stream=True, temperature=0, max_output_tokens=3000))
+    call = events[-1].response.output[0]
+    check(call.type == "function_call" and json.loads(call.arguments) == MADE, f"a call: {events[-1]}")
+    asked += [{"type": "function_call", "name": call.name, "arguments": call.arguments, "call_id": call.call_id},
+              {"type": "function_call_output", "call_id": call.call_id, "output": DONE}]
+    answer = api.responses.create(model="lamp", input=asked, tools=tools, store=False, temperature=0)
+    check(answer.output_text == AFTER, f"and its answer: {answer}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    model = make_tool_model(Path(folder) / "lamp")
+    for arguments in ((), ("--constrain-names",)):
+        with server(*arguments, model=model) as process:
+            check_control(client(process))
+            check_control_by_responses(client(process))
 with server(*FULL) as process:
     api = client(process)
     check_conversation(api)

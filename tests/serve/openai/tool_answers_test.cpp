@@ -110,6 +110,42 @@ TEST(ToolAnswers, WithoutTextHaveNoContent) {
   EXPECT_TRUE(ToolApi(kLamp).ask()["message"]["content"].is_null());
 }
 
+TEST(ToolAnswers, HaveCallsThatAreWrittenOut) {
+  for (const std::string call :
+       {"```json\n{\n  \"name\": \"lamp\",\n  \"arguments\": {\"on\": true}\n}\n```",
+        "{{\"name\": \"lamp\", \"arguments\": {\"on\": true}}}"}) {
+    const Json message = ToolApi("Yes. " + call).ask()["message"];
+    EXPECT_EQ(message["content"], "Yes.") << call;
+    ASSERT_EQ(message["tool_calls"].size(), 1u) << call;
+    EXPECT_EQ(message["tool_calls"][0]["function"]["arguments"], R"({"on":true})");
+  }
+}
+
+TEST(ToolAnswers, NameOnlyWhatTheHomeHas) {
+  const auto named = [](bool is_constrained, const std::string& name) {
+    ToolApi api(R"(<tool_call>{"name": "HassTurnOn", "arguments": {"name": ")" + name +
+                R"("}}</tool_call>)");
+    api.config.tools.constrain_names = is_constrained;
+    const Json parameters{{"type", "object"}, {"properties", {{"name", {{"type", "string"}}}}}};
+    const Json choice =
+        api.ask({{"messages",
+                  {{{"role", "system"},
+                    {"content", "Static Context:\n- names: Lamp, Spot\n  domain: light"}},
+                   {{"role", "user"}, {"content", "light"}}}},
+                 {"max_tokens", 90},
+                 {"tools",
+                  {{{"type", "function"},
+                    {"function", {{"name", "HassTurnOn"}, {"parameters", parameters}}}}}}});
+    const Json arguments =
+        Json::parse(choice["message"]["tool_calls"][0]["function"]["arguments"].get<std::string>());
+    return arguments["name"].get<std::string>();
+  };
+  EXPECT_EQ(named(false, "Spoon"), "Spoon");
+  EXPECT_EQ(named(true, "Spot"), "Spot");
+  const std::string forced = named(true, "Spoon");
+  EXPECT_TRUE(forced == "Lamp" || forced == "Spot") << forced;
+}
+
 TEST(ToolAnswers, StreamTextAndThenCalls) {
   ToolApi api("Yes. " + kLamp + kBell);
   std::string content, arguments;

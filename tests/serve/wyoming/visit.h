@@ -13,7 +13,12 @@ struct Service {
   explicit Service(House& house, int64_t max_conversations = 8)
       : conversations(house.host, max_conversations, /*idle_seconds=*/600),
         host{.conversations = conversations,
-             .offer = {.model = "m", .version = "1", .voice = &house.voice}} {}
+             .clock = house.clock,
+             .make_recogniser = house.host.make_recogniser,
+             .offer = {.model = "m",
+                       .version = "1",
+                       .voice = &house.voice,
+                       .has_recogniser = house.host.offer.has_recogniser}} {}
 
   WyomingConversations conversations;
   WyomingHost host;
@@ -28,6 +33,11 @@ struct Visit {
 
   void send(const std::string& type, const Json& data = Json::object()) {
     served->take({.type = type, .data = data});
+  }
+  void send_sound(int milliseconds) {
+    served->take({.type = "audio-chunk",
+                  .data = {{"rate", 16000}, {"width", 2}, {"channels", 1}},
+                  .payload = std::string(static_cast<size_t>(milliseconds) * 32, '\0')});
   }
   void say(const std::string& text, const std::string& id) {
     send("transcript", {{"text", text}, {"context", {{"conversation_id", id}}}});

@@ -37,6 +37,7 @@ TEST(WyomingClient, SaysWhatThereIs) {
   const WyomingEvent info = visit.client.next();
   EXPECT_EQ(info.type, "info");
   EXPECT_EQ(info.data["handle"][0]["models"][0]["name"], "m");
+  EXPECT_EQ(info.data["handle"][0]["models"][0]["languages"], Json::array({"en"}));
   const Json& voices = info.data["tts"][0]["voices"];
   ASSERT_EQ(voices.size(), 2u);
   EXPECT_EQ(voices[0]["name"], "anna");
@@ -445,7 +446,9 @@ TEST(WyomingClient, EventsOfAnotherShapeAreNamed) {
           {"speaker"});
   refused("synthesize-chunk", {{"text", "a"}}, {"synthesize-start"});
   refused("synthesize-stop", Json::object(), {"synthesize-start"});
-  refused("transcribe", Json::object(), {"by Wyoming", "handle and tts"});
+  refused("recognize", Json::object(), {"by Wyoming", "asr, handle and tts"});
+  refused("transcribe", Json::object(), {"no recogniser", "--recogniser"});
+  refused("audio-start", Json::object(), {"no recogniser"});
   Visit visit(service);
   visit.send("synthesize-start");
   expect_user_error([&] { visit.send("synthesize-start"); }, {"synthesize-start"});

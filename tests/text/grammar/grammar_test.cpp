@@ -60,6 +60,28 @@ const char* const kCity = R"({"type": "object", "required": ["city", "days"], "p
     "city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "maximum": 14},
     "unit": {"enum": ["C", "F"], "type": "string"}}, "additionalProperties": false})";
 
+TEST(Grammar, TakesWhatIsRequiredByTurns) {
+  Forms forms;
+  const std::string timer = R"("type": "object", "properties": {"hours": {"type": "integer"},
+      "minutes": {"type": "integer"}, "name": {"type": "string"}}, "additionalProperties": false,
+      "required": ["name"], "anyOf": [{"required": ["hours"]}, {"required": ["minutes"]}])";
+  for (const bool is_strict : {true, false}) {
+    const AnswerForm form = schema("{" + timer + "}", is_strict);
+    EXPECT_TRUE(forms.takes(form, R"({"hours": 1, "name": "a"})"));
+    EXPECT_TRUE(forms.takes(form, R"({"hours": 1, "minutes": 2, "name": "a"})"));
+    EXPECT_FALSE(forms.takes(form, R"({"name": "a"})"));
+    EXPECT_FALSE(forms.takes(form, R"({"hours": 1})"));
+    EXPECT_FALSE(forms.takes(form, "12"));
+  }
+  // What a grammar cannot say beside properties is left to the model: but an object it is.
+  const AnswerForm loose = schema(R"({"type": "object", "properties": {"a": {"type": "integer"}},
+      "oneOf": [{"required": ["a"]}, {"not": {}}]})",
+                                  false);
+  EXPECT_TRUE(forms.takes(loose, R"({"a": 1})"));
+  EXPECT_FALSE(forms.takes(loose, R"({"a": "x"})"));
+  EXPECT_FALSE(forms.takes(loose, "[]"));
+}
+
 TEST(Grammar, TakesWhatItsFormSays) {
   Forms forms;
   const AnswerForm city = schema(kCity);
@@ -273,6 +295,28 @@ TEST(CallGrammar, BeginsInFreeText) {
   EXPECT_FALSE(takes(*grammar, forms.tokenizer, "Yes.\n<tool_call>"));
   EXPECT_FALSE(takes(*grammar, forms.tokenizer,
                      R"(<tool_call>{"name": "weather", "arguments": {"city": 1}}</tool_call>)"));
+}
+
+TEST(CallGrammar, HoldsCallsThatAreWrittenOut) {
+  Forms forms;
+  const auto grammar = forms.compiler.compile({.tools = tools()});
+  const auto takes = [&](const std::string& text) {
+    return predgen::takes(*grammar, forms.tokenizer, text);
+  };
+  const std::string weather = R"("name": "weather", "arguments": )" + kArguments + "}";
+  EXPECT_TRUE(takes("Yes.\n```json\n{" + weather + "\n```\nDone."));
+  EXPECT_TRUE(takes("{{" + weather + "}"));
+  EXPECT_TRUE(takes("[{" + weather + ", {" + R"("name":"bell", "parameters": {"a": 1}}])"));
+  EXPECT_TRUE(takes("{\n  \"name\": \"bell\",\n  \"arguments\": {}\n}"));
+  EXPECT_FALSE(takes(R"({"name": "bell"})"));
+  EXPECT_FALSE(takes(R"({"name": "weather", "arguments": {"city": "Oslo"}})"));
+  EXPECT_FALSE(takes(R"({"name": "bell", "arguments": [1]})"));
+  // Other JSON is free.
+  for (const char* name : {R"("bel")", R"("bells")", R"("weather-vane")", R"("Ann")", "12", "{}"}) {
+    EXPECT_TRUE(takes(std::string(R"(So: {"name": )") + name + R"(, "age": [3]}.)")) << name;
+  }
+  const auto one = forms.compiler.compile({.tools = tools(), .has_many_calls = false});
+  EXPECT_TRUE(predgen::takes(*one, forms.tokenizer, R"({"name": "Ann", "age": 3})"));
 }
 
 TEST(CallGrammar, ComesAfterTheThoughtThatThePromptHasBegun) {

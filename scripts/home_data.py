@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""Makes conversations with the assistants of invented homes, to teach a small model the calls of Home Assistant's
+functions: commands, several devices, questions about states, devices that do not exist, ambiguous requests, failures,
+and small talk that is no command.
+
+usage: home_data.py --output FILE [--homes 1000] [--seed 0] [--tools FILE] [--not-in FILE..]
+
+  --tools FILE      functions as your Home Assistant sends them: a JSON list, the field `tools` of a request to a
+                    server; those named below are used. Without it: descriptions of our own
+  --not-in FILE..   no request is a line of these files, or a quoted text in them, but for case and marks: for
+                    evaluations that the data must not know
+
+A row is {"conversation_id": .., "messages": [..]}: a home with a dozen requests, each of which stands alone, so that the
+long prompt is paid once. Calls are written as configs/templates/chatml_tools.jinja has them, and the system message holds
+what that template makes of the functions. Each call is checked against its function's schema and against the home. The same arguments
+give the same file.
+"""
+import argparse
+import json
+import random
+import re
+import sys
+from pathlib import Path
+
+import home_words as words
+
+TEXT, WHERE = {"type": "string"}, ("name", "area", "floor")
+PERCENT = {"type": "integer", "minimum": 0, "maximum": 100}
+
+
+def function(name, description, places=(), required=(), **properties):
+    shown = {**dict.fromkeys(places, TEXT), **properties}
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": {
+        "type": "object", "properties": shown, "required": list(required)}}}
+
+
+DOMAIN = {"type": "array", "items": TEXT}
+# By domain: the functions that Home Assistant offers once a device of it is there.
+TOOLS = {
+    None: [function("HassTurnOn", "Switches devices on; opens covers, locks locks.", WHERE, domain=DOMAIN),
+           function("HassTurnOff", "Switches devices off; closes covers, unlocks locks.", WHERE, domain=DOMAIN),
+           function("GetLiveContext", "Tells the current states of devices.", ("name", "area"), domain={"anyOf": [TEXT, DOMAIN]}),
+           function("GetDateTime", "Tells the date and the time.")],
+    "light": [function("HassLightSet", "Sets a light's brightness or colour.", WHERE, domain=DOMAIN, color=TEXT, brightness=PERCENT)],
+    "cover": [function("HassSetPosition", "Moves a cover to a position.", WHERE, ["position"], domain=DOMAIN, position=PERCENT)],
+    "climate": [function("HassClimateSetTemperature", "Sets the temperature that a room is heated to.", WHERE, ["temperature"],
+                         temperature={"type": "number"})],
+    "fan": [function("HassFanSetSpeed", "Sets a fan's speed.", WHERE, ["percentage"], domain=DOMAIN, percentage=PERCENT)],
+    "media_player": [function("HassMediaPause", "Pauses what is playing.", WHERE),
+                     function("HassMediaUnpause", "Goes on with what was paused.", WHERE),
+                     function("HassSetVolume", "Sets how loud a player is.", WHERE, ["volume_level"], volume_level=PERCENT)],
+    "vacuum": [function("HassVacuumStart", "Lets a vacuum cleaner begin.", WHERE),
+               function("HassVacuumReturnToBase", "Sends a vacuum cleaner to its dock.", WHERE)],
+    "todo": [function("HassListAddItem", "Adds something to a list.", ("item", "name"), ["item", "name"])],
+}
+TIMER = function("HassStartTimer", "Starts a timer.", ["name"], hours=PERCENT, minutes=PERCENT, seconds=PERCENT)
+TIMER["function"]["parameters"]["anyOf"] = [{"required": [unit]} for unit in ("hours", "minutes", "seconds")]
+
+
+class Home:
+    """Devices as dictionaries of name, aliases, domain, area (or None) and state."""
+
+    def __init__(self, draw, given_tools):
+        self.draw = draw
+        self.rooms = draw.sample(words.ROOMS, draw.randint(3, 8))
+        self.devices, taken = [], set()
+        domains = ["light"] + draw.sample([one for one in words.THINGS if one != "light"], draw.randint(3, 9))
+        for _ in range(draw.randint(6, 22)):
+            domain = draw.choice(domains + ["light"])
+            area = draw.choice(self.rooms) if draw.random() < 0.9 else None
+            thing = draw.choice(words.THINGS[domain])
+            kind = draw.random()
+            owner = f"{draw.choice(words.PEOPLE)}'s "
+            name = owner + thing if kind < 0.2 or not area else f"{area} {thing}" if kind < 0.8 else thing
+            if name.lower() in taken:
+                continue
+            taken.add(name.lower())
+            alias = owner + thing if draw.random() < 0.1 else ""
+            aliases = [alias] if alias and alias.lower() not in taken else []
+            taken.update(one.lower() for one in aliases)
+            self.devices.append({"name": name, "aliases": aliases, "domain": domain, "area": area,
+                                 "state": draw.choice(words.STATES[domain])})
+        self.devices.sort(key=lambda device: device["name"])
+        self.has_timers = draw.random() < 0.5
+        there = {device["domain"] for device in self.devices}
+        self.tools = [tool for domain, some in TOOLS.items() if domain is None or domain in there for tool in some]
+        self.tools += [TIMER] if self.has_timers else []
+        if given_tools:
+            self.tools = [given_tools[name] for name in map(name_of, self.tools) if name in given_tools]
+        self.names = {name_of(tool) for tool in self.tools}
+
+    def yaml(self, with_state=False, devices=None):
+        def scalar(text):
+            return f"'{text}'" if re.fullmatch(r"[\d.]+|on|off|yes|no", text) else text
+        lines = []
+        for device in devices or self.devices:
+            lines += [f"- names: {', '.join([device['name'], *device['aliases']])}", f"  domain: {device['domain']}"]
+            lines += [f"  state: {scalar(device['state'])}"] if with_state else []
+            lines += [f"  areas: {device['area']}"] if device["area"] else []
+        return "\n".join(lines)
+
+    def prompt(self):
+        manner = self.draw.choice(["You are a voice assistant for Home Assistant.", "You look after this home and are spoken to.",
+                                   "You are the assistant of a home."])
+        rules = ["Answer in plain text, briefly and truthfully.", "Control the home only by calling functions.",
+                 "Pass a device's name and domain, or an area and a domain.", "Locks: HassTurnOn locks, HassTurnOff unlocks.",
+                 "Look up current states with GetLiveContext; what exists is listed below."]
+        kept = [rule for rule in rules if self.draw.random() < 0.8]
+        if not self.has_timers:
+            kept.append("This device has no timers.")
+        head = " ".join([manner, *kept]) if self.draw.random() < 0.5 else "\n".join([manner, *kept])
+        return f"{head}\nStatic Context: An overview of the areas and the devices in this smart home:\n{self.yaml()}\n"
+
+    def system(self):
+        """With the functions, as configs/templates/chatml_tools.jinja puts them."""
+        shown = "".join(json.dumps(tool["function"], ensure_ascii=False) + "\n" for tool in self.tools)
+        return (f"Functions that you may call:\n{shown}Write each call as <tool_call>{{\"name\": its name, \"arguments\": an "
+                f"object}}</tool_call>.\n\n{self.prompt()}")
+
+
+def name_of(tool):
+    return tool["function"]["name"]
+
+
+def check(value, schema, where):
+    """Stops with what is wrong if `value` does not hold to the part of JSON schemas that such functions have."""
+    def expect(is_right):
+        if not is_right:
+            sys.exit(f"home_data: {where}: {value!r} is not what {json.dumps(schema)} says")
+    if "anyOf" in schema and "type" not in schema:
+        return expect(any(holds(value, one) for one in schema["anyOf"]))
+    expect(holds(value, {"type": schema.get("type", "object")}))
+    expect(value in schema["enum"] if "enum" in schema else True)
+    if schema.get("type") == "object":
+        expect(all(name in value for name in schema.get("required", [])))
+        expect(any(all(name in value for name in one["required"]) for one in schema.get("anyOf", [{"required": []}])))
+        expect(set(value) <= set(schema["properties"]))
+        for name, one in value.items():
+            check(one, schema["properties"][name], f"{where}.{name}")
+    if schema.get("type") == "array":
+        for one in value:
+            check(one, schema["items"], where)
+    if isinstance(value, (int, float)):
+        expect(schema.get("minimum", value) <= value <= schema.get("maximum", value))
+
+
+def holds(value, schema):
+    kinds = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool}
+    return isinstance(value, kinds[schema["type"]])
+
+
+def action_of(draw, device):
+    """What can be done with it: the kind of a request, a function, its further arguments, and words for the templates."""
+    n = draw.randrange(5, 100, 5)
+    colour, item, warm = draw.choice(words.COLOURS), draw.choice(words.ITEMS), draw.randint(16, 25)
+    switched = [("on", "HassTurnOn", {}, {}), ("off", "HassTurnOff", {}, {})]
+    return draw.choice({
+        "light": switched * 2 + [("brightness", "HassLightSet", {"brightness": n}, {"n": n}),
+                                 ("colour", "HassLightSet", {"color": colour}, {"colour": colour})],
+        "switch": switched,
+        "fan": switched + [("speed", "HassFanSetSpeed", {"percentage": n}, {"n": n})],
+        "cover": [("open", "HassTurnOn", {}, {}), ("close", "HassTurnOff", {}, {}),
+                  ("position", "HassSetPosition", {"position": n}, {"n": n})],
+        "lock": [("lock", "HassTurnOn", {}, {}), ("unlock", "HassTurnOff", {}, {})],
+        "climate": [("warmth", "HassClimateSetTemperature", {"temperature": warm}, {"n": warm})],
+        "media_player": [("pause", "HassMediaPause", {}, {}), ("resume", "HassMediaUnpause", {}, {}),
+                         ("volume", "HassSetVolume", {"volume_level": n}, {"n": n})],
+        "vacuum": [("clean", "HassVacuumStart", {}, {}), ("dock", "HassVacuumReturnToBase", {}, {})],
+        "todo": [("add", "HassListAddItem", {"item": item}, {"item": item})],
+    }.get(device["domain"], [None]))
+
+
+def call(home, function_name, arguments):
+    tool = next(tool for tool in home.tools if name_of(tool) == function_name)
+    schema = tool["function"]["parameters"]
+    # In the schema's order, as a server that holds calls to it has them written.
+    arguments = {key: arguments[key] for key in schema["properties"] if key in arguments}
+    check(arguments, schema, function_name)
+    known = {name for device in home.devices for name in [device["name"], *device["aliases"]]} | set(home.rooms)
+    for key in ("name", "area"):
+        if arguments.get(key, next(iter(known))) not in known:
+            sys.exit(f"home_data: {function_name}: {arguments[key]} is not in the home")
+    return f'<tool_call>\n{{"name": "{function_name}", "arguments": {json.dumps(arguments, ensure_ascii=False)}}}\n</tool_call>'
+
+
+def said(draw, device):
+    """A device as somebody says it."""
+    name = draw.choice([device["name"], *device["aliases"]])
+    return name if "'s " in name else f"the {name.lower() if draw.random() < 0.7 else name}"
+
+
+def result(home, devices, why=""):
+    if why:
+        return json.dumps({"error": "MatchFailedError", "error_text": why})
+    found = [{"name": device["name"], "type": "entity"} for device in devices]
+    return json.dumps({"speech": {}, "response_type": "action_done", "data": {"success": found, "failed": []}}, ensure_ascii=False)
+
+
+def spoken(text):
+    return text[:1].upper() + text[1:]
+
+
+def exchange(home):
+    """A request and what follows until the assistant's last word; None: this home has nothing for it."""
+    draw = home.draw
+    kind = draw.choices(["device", "area", "two", "state", "absent", "which", "timer", "talk"], [8, 3, 2, 4, 3, 1, 1, 3])[0]
+    if kind == "talk":
+        return [list(draw.choice(words.TALK))]
+    if kind == "absent":
+        known = " ".join(device["name"].lower() for device in home.devices)
+        thing = draw.choice(words.ABSENT)
+        if thing.lower() in known:
+            return None
+        ask = draw.choice(words.ASK[draw.choice(["on", "off"])] + ["Is {thing} on?"])
+        return [[spoken(ask.format(thing=f"the {thing.lower()}")), draw.choice(words.NO_SUCH).format(thing=thing.lower())]]
+    if kind == "timer":
+        n = draw.randint(2, 55)
+        ask = draw.choice(words.ASK["timer"]).format(n=n)
+        if not home.has_timers or "HassStartTimer" not in home.names:
+            return [[ask, "I have no timers here, sorry."]]
+        return [[ask, call(home, "HassStartTimer", {"minutes": n})], [result(home, []), words.DONE["timer"].format(n=n)]]
+    if kind == "area":
+        return area_exchange(home)
+    device = draw.choice(home.devices)
+    if kind == "which":
+        same = [one for one in home.devices if one["domain"] == device["domain"] and one["name"].split()[-1] == device["name"].split()[-1]]
+        action = action_of(draw, device)
+        if len(same) < 2 or not action:
+            return None
+        thing = f"the {device['name'].split()[-1].lower()}"
+        ask = draw.choice(words.ASK[action[0]]).format(thing=thing, **action[3])
+        return [[spoken(ask), draw.choice(words.WHICH).format(names=", ".join(one["name"] for one in same))]]
+    if kind == "state":
+        thing = said(draw, device)
+        state = words.STATE_WORDS.get((device["domain"], device["state"]), device["state"])
+        looked = json.dumps({"success": True, "result": "Live Context: An overview of the areas and the devices in this smart home:\n"
+                             + home.yaml(with_state=True, devices=[device]) + "\n"}, ensure_ascii=False)
+        asked = call(home, "GetLiveContext", {"name": device["name"], "domain": device["domain"]})
+        says = f"{thing} has {state} things." if device["domain"] == "todo" else f"{thing} says {state}." \
+            if device["domain"] == "sensor" else f"{thing} is {state}."
+        return [[spoken(words.ASK_STATE[device["domain"]].format(thing=thing)), asked], [looked, spoken(says)]]
+    return device_exchange(home, draw.sample(home.devices, 2) if kind == "two" else [device])
+
+
+def device_exchange(home, devices):
+    draw, asks, calls, says = home.draw, [], [], []
+    for device in devices:
+        action = action_of(draw, device)
+        if not action or action[1] not in home.names:
+            return None
+        kind, name, arguments, more = action
+        thing = said(draw, device)
+        asks.append(draw.choice(words.ASK[kind]).format(thing=thing, **more))
+        calls.append(call(home, name, {"name": device["name"], "domain": [device["domain"]], **arguments}))
+        says.append(spoken(words.DONE[kind].format(thing=thing, **more)))
+    ask = asks[0] if len(asks) == 1 else f"{asks[0].rstrip('.?!')} and {asks[1][:1].lower()}{asks[1][1:]}"
+    why = "the device does not answer" if draw.random() < 0.08 else ""
+    results = [result(home, [device], why) for device in devices]
+    answer = draw.choice(words.FAILED).format(why=why) if why else " ".join(says)
+    return [[spoken(ask), "\n".join(calls)], ["\n</tool_response>\n<tool_response>\n".join(results), answer]]
+
+
+def area_exchange(home):
+    draw = home.draw
+    places = sorted({(device["area"], device["domain"]) for device in home.devices if device["area"] and device["domain"] in words.PLURALS})
+    if not places:
+        return None
+    area, domain = draw.choice(places)
+    action = action_of(draw, {"domain": domain})
+    if action[1] not in home.names:
+        return None
+    thing = f"the {words.PLURALS[domain]} in the {area.lower() if area.isascii() else area}"
+    ask = draw.choice(words.ASK[action[0]]).format(thing=thing, **action[3]).replace(" is ", " are ")
+    says = words.DONE[action[0]].format(thing=thing, **action[3])
+    for one, more in ((" is ", " are "), (" opens", " open"), (" closes", " close"), (" moves", " move"), (" runs", " run")):
+        says = says.replace(one, more)
+    devices = [one for one in home.devices if one["area"] == area and one["domain"] == domain]
+    return [[spoken(ask), call(home, action[1], {"area": area, "domain": [domain], **action[2]})], [result(home, devices), spoken(says)]]
+
+
+def bare(text):
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def known_requests(files):
+    known = set()
+    for file in files:
+        for line in Path(file).read_text(encoding="utf-8").splitlines():
+            quoted = [part for pair in re.findall(r'"((?:[^"\\]|\\.)*)"|\'([^\']*)\'', line) for part in pair]
+            known.update(map(bare, [line, line.split(":", 1)[-1], *quoted]))
+    return known - {""}
+
+
+def conversation(home, number, forbidden, counts):
+    messages, left = [{"role": "system", "content": home.system()}], home.draw.randint(8, 14)
+    while left:
+        turns = exchange(home)
+        if turns is None:
+            continue
+        if bare(turns[0][0]) in forbidden:
+            counts["left out"] += 1
+            continue
+        left -= 1
+        counts["requests"] += 1
+        for i, (ask, answer) in enumerate(turns):
+            content = ask if i == 0 else f"<tool_response>\n{ask}\n</tool_response>"
+            messages += [{"role": "user", "content": content}, {"role": "assistant", "content": answer}]
+            counts["calls"] += answer.count("<tool_call>")
+    return {"conversation_id": f"home-{number}", "messages": messages}
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__, add_help=False)
+    parser.add_argument("--output", required=True, type=Path)
+    parser.add_argument("--homes", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--tools", type=Path)
+    parser.add_argument("--not-in", nargs="*", default=[])
+    if {"-h", "--help"} & set(sys.argv):
+        sys.exit(print(__doc__))
+    options = parser.parse_args()
+    given = {name_of(tool): tool for tool in json.loads(options.tools.read_text())} if options.tools else {}
+    forbidden, counts = known_requests(options.not_in), {"requests": 0, "calls": 0, "left out": 0}
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    with options.output.open("w", encoding="utf-8") as file:
+        for number in range(options.homes):
+            home = Home(random.Random(f"{options.seed} {number}"), given)
+            file.write(json.dumps(conversation(home, number, forbidden, counts), ensure_ascii=False) + "\n")
+    print(f"home_data: {options.homes} homes in {options.output}: {counts['requests']} requests, {counts['calls']} calls, each as its "
+          f"function's schema says; {counts['left out']} left out for --not-in")
+
+
+if __name__ == "__main__":
+    main()

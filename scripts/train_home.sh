@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Makes an adapter with which SmolLM2 calls Home Assistant's functions: invented homes (scripts/home_data.py), then
+# training. Each step is kept in runs/home and not repeated; a step that was killed resumes. docs/training.md says how
+# long it takes.
+#
+#   scripts/train_home.sh [--homes 1000] [--tools FILE] [--not-in FILE..] [--train KEY=VALUE..]
+#
+#   --homes    how many; 1000
+#   --tools    functions as your Home Assistant sends them (home_data.py --help)
+#   --not-in   files of evaluations whose requests the data must not have
+#   --train    settings of the training, for example model=qwen-coder-0.5b
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+data=() train=() into=data
+for word in "$@"; do
+  case $word in
+    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit ;;
+    --train) into=train ;;
+    --*) into=data data+=("$word") ;;
+    *) if [ $into = train ]; then train+=("$word"); else data+=("$word"); fi ;;
+  esac
+done
+
+runs=${PREDGEN_RUN:-runs/home}
+predgen=${PREDGEN:-$root/build/predgen}
+[ -n "${PREDGEN:-}" ] || scripts/build.sh
+
+. scripts/step.sh
+
+step "$runs/homes.jsonl" "Invented homes" python3 scripts/home_data.py --output "$runs/homes.jsonl" "${data[@]}"
+step "$runs/adapter/final/adapter_config.json" "Adapter" \
+  "$predgen" train --config configs/train/home.yaml --resume auto "${train[@]}"
+echo "Try it: $predgen serve --adapter $runs/adapter/final --chat-template configs/templates/chatml_tools.jinja --constrain-names"

@@ -1,0 +1,101 @@
+"""scripts/home_data.py: the same file each time, calls that `jsonschema` takes, names of the home alone, prompts that the
+template makes of the same functions, and no request of a given evaluation. Planted faults stop it."""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import jsonschema
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts" / "home_data.py"
+sys.path.insert(0, str(SCRIPT.parent))
+sys.dont_write_bytecode = True
+
+import home_data  # noqa: E402
+
+CALL = re.compile(r'<tool_call>\n(.*?)\n</tool_call>')
+folder = Path(tempfile.mkdtemp())
+
+
+def check(is_right, what):
+    if not is_right:
+        sys.exit(f"FAILED: {what}")
+
+
+def make(*arguments):
+    file = folder / "homes.jsonl"
+    run = subprocess.run([sys.executable, SCRIPT, "--output", file, *map(str, arguments)], capture_output=True, text=True)
+    check(run.returncode == 0, run.stderr)
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+rows = make("--homes", 60)
+check(rows == make("--homes", 60), "the same homes")
+check(rows != make("--homes", 60, "--seed", 1), "other homes by another seed")
+
+environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+environment.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False)
+template = environment.from_string((ROOT / "configs/templates/chatml_tools.jinja").read_text())
+
+
+def chatml(messages):
+    return "".join(f"<|im_start|>{one['role']}\n{one['content']}<|im_end|>\n" for one in messages)
+
+
+def as_request(row):
+    """The messages and functions as a client sends them, read back from the row."""
+    head, prompt = row["messages"][0]["content"].split("</tool_call>.\n\n", 1)
+    tools = [{"type": "function", "function": json.loads(line)} for line in head.splitlines() if line.startswith("{")]
+    messages = [{"role": "system", "content": prompt}]
+    for message in row["messages"][1:]:
+        calls = CALL.findall(message["content"])
+        if message["content"].startswith("<tool_response>"):
+            messages += [{"role": "tool", "content": said} for said in
+                         re.findall(r"<tool_response>\n(.*?)\n</tool_response>", message["content"])]
+        elif calls:
+            messages.append({"role": "assistant", "content": "",
+                             "tool_calls": [{"function": json.loads(one)} for one in calls]})
+        else:
+            messages.append(message)
+    return messages, tools
+
+
+kinds = {"calls": 0, "pairs": 0, "silent": 0}
+for row in rows:
+    messages, tools = as_request(row)
+    check(template.render(messages=messages, tools=tools) == chatml(row["messages"]), "the template gives the row's text")
+    schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools}
+    for message in messages[1:]:
+        for call in message.get("tool_calls", []):
+            function = call["function"]
+            schema = schemas[function["name"]]
+            jsonschema.validate(function["arguments"], {**schema, "additionalProperties": False})
+            in_order = [name for name in schema["properties"] if name in function["arguments"]]
+            check(list(function["arguments"]) == in_order, f"in the schema's order: {function}")
+            for key in ("name", "area"):
+                check(function["arguments"].get(key, "") in messages[0]["content"], f"a name of the home: {function}")
+        kinds["calls"] += len(message.get("tool_calls", []))
+        kinds["pairs"] += len(message.get("tool_calls", [])) == 2
+        kinds["silent"] += message["role"] == "assistant" and "tool_calls" not in message
+check(all(count > 20 for count in kinds.values()), f"some of each kind: {kinds}")
+
+asks = {one["content"] for row in rows for one in row["messages"][1:] if one["role"] == "user"}
+known = next(ask for ask in sorted(asks) if ask.startswith("Turn on"))
+(folder / "evaluation.yaml").write_text(f'- sentences:\n  - "{known.upper()}!"\n')
+left = {one["content"] for row in make("--homes", 60, "--not-in", folder / "evaluation.yaml") for one in row["messages"]}
+check(known not in left and len(left & asks) > 100, f"an evaluation's request is left out: {known}")
+
+# Planted faults: an argument out of range, one that is unknown, and a device that there is not.
+home = home_data.Home(home_data.random.Random("0 0"), {})
+for arguments in ({"name": home.devices[0]["name"], "brightness": 101}, {"name": "Nobody's Lamp"}, {"name": 3}):
+    try:
+        home_data.call(home, "HassLightSet", arguments)
+        check(False, f"{arguments} is refused")
+    except SystemExit as stop:
+        check("home_data:" in str(stop), f"{stop}")
+print(f"ok: {kinds}")

@@ -1,0 +1,180 @@
+#include "serve/wyoming/wyoming_hearing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/recogniser_desk.h"
+#include "tests/serve/wyoming/visit.h"
+
+namespace predgen::serve {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const Json kFormat{{"rate", 16000}, {"width", 2}, {"channels", 1}};
+
+struct HearingHouse : House {
+  HearingHouse() {
+    host.make_recogniser = desk.make;
+    host.offer.has_recogniser = true;
+    answer = [](const std::string& user) {
+      return "Yes I can. It is " + user.substr(user.rfind(' ') + 1) + "!";
+    };
+  }
+  RecogniserDesk desk;
+};
+
+/// A client that asks for transcripts, as Home Assistant does: one for each connection.
+struct Ear : Visit {
+  Ear(HearingHouse& at, Service& service, const std::string& peer = "")
+      : Visit(service, peer), house(at) {
+    house.desk.utterance = 0;  // of a recogniser of its own
+    send("transcribe", {{"language", "en-GB"}});
+    send("audio-start", kFormat);
+    send_sound(500);
+  }
+  /// What was heard at the end of the sound.
+  std::string end(const std::string& words) {
+    send("audio-stop");
+    house.desk.hear(words, /*is_over=*/true);
+    house.desk.end();
+    return client.until("transcript").back().data["text"];
+  }
+  HearingHouse& house;
+};
+
+bool keeps_draft(House& house) {
+  return house.metrics.text({}).find("predgen_kept_first_sentences_total 1\n") != std::string::npos;
+}
+
+TEST(WyomingHearing, IsDescribed) {
+  HearingHouse house;
+  Service service(house);
+  Visit visit(service);
+  visit.send("describe");
+  const Json asr = visit.client.next().data["asr"][0];
+  EXPECT_EQ(asr["models"][0]["languages"], Json::array({"en"}));
+  EXPECT_EQ(asr["installed"], true);
+}
+
+TEST(WyomingHearing, BeginsTheTurnThatTheTranscriptAsksFor) {
+  HearingHouse house;
+  Service service(house);
+  {
+    Ear ear(house, service);
+    house.desk.hear("a table for");
+    settle(house, "a table for<end><assistant>Yes I can.");
+    EXPECT_EQ(ear.client.num_unread(), 0u) << "words may still change";
+    EXPECT_EQ(ear.end("a table for two"), "a table for two");
+  }
+  Visit asking(service);
+  asking.say("A table for two.", "c");  // as Home Assistant hands it back, or nearly
+  EXPECT_EQ(asking.answer(), "Yes I can. It is two.!");
+  EXPECT_TRUE(keeps_draft(house));
+  asking.say("and then three", "c");
+  asking.answer();
+  EXPECT_THAT(house.last_prompt(), HasSubstr("A table for two."));
+}
+
+TEST(WyomingHearing, GoesOnInTheConversationThatWasUsedLast) {
+  HearingHouse house;
+  Service service(house);
+  Visit first(service);
+  first.say("one", "c");
+  first.answer();
+  Ear(house, service).end("a table for two");
+  settle(house, "a table for two<end><assistant>Yes I can.");
+  EXPECT_THAT(house.last_prompt(), HasSubstr("<user>one"));
+  Visit second(service);
+  second.say("a table for two", "c");
+  EXPECT_EQ(second.answer(), "Yes I can. It is two!");
+  EXPECT_THAT(house.last_prompt(), HasSubstr("<user>one"));
+}
+
+TEST(WyomingHearing, IsNotMixedUpWithOtherTurns) {
+  HearingHouse house;
+  Service service(house);
+  Visit first(service);
+  first.say("one", "c");
+  first.answer();
+  // Other words in that conversation, the same ones in another, and those of another address.
+  Ear speaking(house, service);
+  house.desk.hear("two");
+  first.say("three", "c");
+  EXPECT_EQ(first.answer(), "Yes I can. It is three!");
+  EXPECT_EQ(speaking.end("two it is"), "two it is");
+  first.say("three more", "c");
+  EXPECT_EQ(first.answer(), "Yes I can. It is more!");
+  EXPECT_THAT(house.last_prompt(), Not(HasSubstr("<user>two")));
+  Ear(house, service).end("four");
+  Visit other(service), stranger(service, "10.0.0.9");
+  other.say("four", "d");
+  EXPECT_EQ(other.answer(), "Yes I can. It is four!");
+  EXPECT_THAT(house.last_prompt(), Not(HasSubstr("one")));
+  Ear(house, service).end("five");
+  stranger.say("five", "c");
+  EXPECT_EQ(stranger.answer(), "Yes I can. It is five!");
+  EXPECT_THAT(house.last_prompt(), Not(HasSubstr("three")));
+  first.say("six", "c");
+  EXPECT_EQ(first.answer(), "Yes I can. It is six!");
+  EXPECT_THAT(house.last_prompt(), Not(HasSubstr("five")));
+}
+
+TEST(WyomingHearing, ATurnThatNobodyAsksForGivesUpItsPlace) {
+  HearingHouse house;
+  Service service(house, /*max_conversations=*/1);
+  Ear(house, service).end("two");  // a rule of Home Assistant's did it
+  Visit visit(service);
+  visit.say("one", "c");
+  EXPECT_THAT(visit.answer(), HasSubstr("limit"));
+  house.clock.set(11);
+  visit.say("two", "c");
+  EXPECT_EQ(visit.answer(), "Yes I can. It is two!");
+  // Without a place for a draft it is heard all the same.
+  visit.send("transcript-start", {{"context", {{"conversation_id", "c"}}}});
+  EXPECT_EQ(Ear(house, service).end("four"), "four");
+}
+
+TEST(WyomingHearing, NothingHeardIsAnEmptyTranscript) {
+  HearingHouse house;
+  Service service(house, /*max_conversations=*/1);
+  EXPECT_EQ(Ear(house, service).end(""), "");
+  Visit brief(service);
+  brief.send("audio-start", kFormat);
+  brief.send("audio-stop");
+  EXPECT_EQ(brief.client.until("transcript").back().data["text"], "");
+  { Ear gone(house, service); }
+  brief.say("one", "c");
+  EXPECT_EQ(brief.answer(), "Yes I can. It is one!");
+}
+
+TEST(WyomingHearing, RefusesWhatCannotBeHeard) {
+  HearingHouse house;
+  Service service(house);
+  const auto refused = [&](const char* type, const Json& data, const std::string& part) {
+    Visit visit(service);
+    expect_user_error([&] { visit.send(type, data); }, {part});
+  };
+  refused("transcribe", {{"language", "de"}}, "--language");
+  refused("audio-start", {{"rate", 16000}, {"width", 4}, {"channels", 1}}, "16 bits");
+  refused("audio-start", {{"rate", 1}, {"width", 2}, {"channels", 1}}, "8000");
+  refused("audio-start", {{"rate", 16000}}, "width");
+  refused("audio-stop", Json::object(), "audio-start");
+  Visit visit(service);
+  expect_user_error([&] { visit.send_sound(20); }, {"audio-start"});
+}
+
+TEST(WyomingHearing, AFailureIsToldAndTheConnectionEnds) {
+  HearingHouse house;
+  Service service(house);
+  Ear ear(house, service);
+  house.desk.handler->on_failure("has ended");
+  EXPECT_THAT(ear.client.until("error").back().data["text"].get<std::string>(),
+              HasSubstr("recogniser"));
+  EXPECT_EQ(ear.client.next().type, "closed");
+}
+
+}  // namespace
+}  // namespace predgen::serve
