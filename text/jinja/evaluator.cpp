@@ -201,7 +201,7 @@ Arguments Evaluator::evaluate(const CallArguments& arguments, const ScopePtr& sc
 }
 
 Value Evaluator::call_function(const Expression& expression, const ScopePtr& scope,
-                                 const Value* caller) {
+                               const Value* caller) {
   const Value function = evaluate(*expression.children[0], scope);
   Arguments arguments = evaluate(expression.arguments, scope);
   if (caller != nullptr) arguments.named.emplace_back("caller", *caller);
@@ -209,7 +209,7 @@ Value Evaluator::call_function(const Expression& expression, const ScopePtr& sco
 }
 
 Value Evaluator::apply_filters(const Expression& expression, const ScopePtr& scope,
-                                 const Value& text) {
+                               const Value& text) {
   const Budget::Nested nested(runtime_.budget);
   const ExpressionPtr& inner = expression.children[0];
   const Value value = inner ? apply_filters(*inner, scope, text) : text;
@@ -233,7 +233,7 @@ void Evaluator::assign(const Expression& target, const ScopePtr& scope, const Va
 }
 
 void Evaluator::assign_attribute(const Expression& target, const ScopePtr& scope,
-                                   const Value& value) {
+                                 const Value& value) {
   const Value* found = scope->find(target.name);
   if (found == nullptr || !found->is(Kind::kNamespace)) {
     throw Failure(fmt::format("\"{}\" is no namespace, so it cannot be given \"{}\"", target.name,

@@ -65,7 +65,8 @@ Interpreter::Flow Interpreter::execute(const Statement& statement, const ScopePt
     case StatementType::kFor:
       return execute_for(statement, scope);
     case StatementType::kSet:
-      evaluator_.assign(*statement.expressions[0], scope, evaluator_.evaluate(*statement.expressions[1], scope));
+      evaluator_.assign(*statement.expressions[0], scope,
+                        evaluator_.evaluate(*statement.expressions[1], scope));
       break;
     case StatementType::kSetBlock:
       return execute_set_block(statement, scope);
@@ -115,7 +116,8 @@ Interpreter::Flow Interpreter::execute_set_block(const Statement& statement,
   std::string text = captured([&] { flow = execute(statement.bodies[0], inner); });
   if (flow != Flow::kNext) return flow;
   Value value = runtime_.text(std::move(text));
-  if (statement.expressions[1]) value = evaluator_.apply_filters(*statement.expressions[1], inner, value);
+  if (statement.expressions[1])
+    value = evaluator_.apply_filters(*statement.expressions[1], inner, value);
   evaluator_.assign(*statement.expressions[0], scope, value);
   return Flow::kNext;
 }
@@ -123,7 +125,8 @@ Interpreter::Flow Interpreter::execute_set_block(const Statement& statement,
 Interpreter::Flow Interpreter::execute_with(const Statement& statement, const ScopePtr& scope) {
   const auto inner = std::make_shared<Scope>(scope);
   for (size_t i = 0; i < statement.expressions.size(); i += 2) {
-    evaluator_.assign(*statement.expressions[i], inner, evaluator_.evaluate(*statement.expressions[i + 1], scope));
+    evaluator_.assign(*statement.expressions[i], inner,
+                      evaluator_.evaluate(*statement.expressions[i + 1], scope));
   }
   return execute(statement.bodies[0], inner);
 }
@@ -155,8 +158,8 @@ Interpreter::Flow Interpreter::loop_over(const Statement& statement, const Scope
   const auto kept = std::make_shared<const std::vector<Value>>(filtered(statement, scope, items));
   const Budget::Held held(runtime_.budget, kept->size() * sizeof(Value));
   LoopContext pass{.items = kept,
-            .depth = depth,
-            .last_seen = std::make_shared<std::optional<std::vector<Value>>>()};
+                   .depth = depth,
+                   .last_seen = std::make_shared<std::optional<std::vector<Value>>>()};
   bool has_ended = false;  // any pass
   for (; pass.index < kept->size(); ++pass.index) {
     runtime_.budget.step();

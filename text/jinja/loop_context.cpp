@@ -23,7 +23,8 @@ Value has_changed(Runtime& runtime, const LoopContext& pass, const Arguments& ar
 
 }  // namespace
 
-std::optional<Value> attribute_of_loop(Runtime& runtime, const LoopContext& pass, std::string_view name) {
+std::optional<Value> attribute_of_loop(Runtime& runtime, const LoopContext& pass,
+                                       std::string_view name) {
   const size_t index = pass.index, size = pass.items->size();
   const auto number = [](size_t value) { return Value::integer(static_cast<Int>(value)); };
   if (name == "index") return number(index + 1);

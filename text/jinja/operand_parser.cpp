@@ -31,7 +31,7 @@ ExpressionPtr OperandParser::finished(std::unique_ptr<Expression> expression) co
 }
 
 ExpressionPtr OperandParser::made_of_two(ExpressionType type, ExpressionPtr left,
-                                            ExpressionPtr right, int line, Operator what) const {
+                                         ExpressionPtr right, int line, Operator what) const {
   auto result = made(type, line);
   result->what = what;
   result->children.push_back(std::move(left));
