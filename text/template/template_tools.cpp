@@ -118,6 +118,8 @@ ToolDialect find_tool_dialect(const RunTemplate& run) {
   if (!has_calls) return content_dialect(run, prompt, {user, silent}, tools);
   const std::string answer = whole.starts_with(prompt) ? whole.substr(prompt.size()) : whole;
   for (const auto format : {ToolFormat::kHermes, ToolFormat::kMistral, ToolFormat::kLlama}) {
+    // Its parser takes calls without the mark, too.
+    if (format == ToolFormat::kHermes && answer.find("<tool_call>") == std::string::npos) continue;
     ToolCallParser parser(format, {name});
     const std::vector<ToolCallParser::Part> parts = parser.push(answer);
     const bool has_call = std::ranges::any_of(parts, [&](const ToolCallParser::Part& part) {
