@@ -51,7 +51,7 @@ TEST(SpokenAhead, LeavesABrokenSentenceToWhoAsks) {
 }
 
 TEST(SpokenAhead, AnAnswersFirstSentenceIsSoundWhenItIsAskedFor) {
-  House house(/*has_voice=*/true);
+  House house;  // whose conversations answer with text
   Service service(house);
   SpokenAhead ahead(house.voice);
   service.host.ahead = &ahead;
