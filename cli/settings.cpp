@@ -74,14 +74,14 @@ std::vector<Group> Shown::groups() {
                 only(settings_of(training.objective.mtp), {"mask_tokens", "places"})});
   std::vector<Group> all{
       {"conversation",
-       "flags of `predgen chat` and `predgen talk`; `turn_draft_tokens` is a key of serve alone",
+       "Flags of `predgen chat` and `predgen talk`; `turn_draft_tokens` is a key of serve alone",
        together({settings_of(model),
                  settings_of(session),
                  draft_settings(draft_model, past_answers),
                  {chat_template_setting(chat_template)},
                  settings_of(hearing)})},
       {"sampling",
-       "fields of requests and of Realtime's `session.update`, and flags of `predgen chat`,\n"
+       "Fields of requests and of Realtime's `session.update`, and flags of `predgen chat`,\n"
        "`talk` and `generate` but for the last two (in chat and talk `--sampling-top-k`)",
        settings_of(sampling)},
       {"serve", "`predgen serve --config FILE`, as `configs/runtime/serve.yaml`",
@@ -121,7 +121,7 @@ void print_settings(const std::string& name) {
       return;
     }
     names.push_back(group.name);
-    page += fmt::format("\n## {}\n\nOf {}.\n\n{}", group.name, group.purpose,
+    page += fmt::format("\n## {}\n\n{}.\n\n{}", group.name, group.purpose,
                         settings_table(group.settings));
   }
   if (!name.empty()) throw UserError("{}: has no settings; {}", name, suggest(name, names));

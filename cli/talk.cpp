@@ -73,7 +73,7 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
     throw UserError("--json and --output - both want stdout: use --output FILE.wav");
   }
   if (options.hearing.recogniser.empty()) {
-    throw UserError("--recogniser is empty: give base, tiny, a folder or an address");
+    throw UserError("--recogniser is empty: give base, tiny, moonshine, a folder or an address");
   }
   options.conversation.check_audio_out(options.input);
   const bool has_microphone = is_microphone(options.input);

@@ -47,7 +47,7 @@ Settings exam_settings(TurnSetConfig& config) {
 
 Settings settings_of(TurnSetConfig& config) {
   return {{"kind", config.kind, turn_set_kinds(), "what the file holds"},
-          Setting("file", config.file, "of conversations * and ? in the last part name several")
+          Setting("file", config.file, "of conversations, * and ? in the last part name several")
               .needed(),
           {"count", config.count, between(0, 1'000'000),
            "0: every turn, in file order; else drawn with the seed"},

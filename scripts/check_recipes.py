@@ -4,8 +4,11 @@ usage: check_recipes.py REPOSITORY
 
 Each section below "Recipes" is one recipe. Text in backticks with a `/` is a path from the root: git must
 track a file of that name, or files in that folder. `*` stands for part of a name, and so does `<name>`, which
-the reader chooses: something of its kind must exist. `a.h/.cpp` means a.h and a.cpp. In "`word` in `path`"
-the word (or `call()`) must occur in that file.
+the reader chooses: something of its kind must exist. `a.h/.cpp` means a.h and a.cpp. In "`word` in `path`" and
+"`word` of `path`" the word (or `call()`, or each of several words) must occur in that file.
+
+A recipe names at most 12 files, so that a reader can keep them in mind: a.h and a.cpp are one, and tests, pages
+and lists for CMake are not counted. A longer recipe becomes two.
 
 A configuration (configs/*/*.yaml) begins with a comment that says what it is for, its command, which
 names the file itself, and its hardware. Configurations and scripts that such a head, README.md or a page
@@ -20,7 +23,9 @@ from check_map import tracked_files
 PATH = re.compile(r"[\w.<>*-]+(/[\w.<>*-]*)+")
 HEAD = re.compile(r"# What it is for: \S.*\n(?:# .*\n)*?# Command: +(?P<command>\S.*)\n(?:# .*\n)*?# Hardware: \S")
 NAMED_FILE = re.compile(r"(?<![\w/])(?:configs/[\w/.*-]+\.(?:yaml|json)|scripts/\w+\.(?:sh|py))")
-WORD_IN_PATH = re.compile(r"`(\w+)(?:\(\))?` in `([^`]+)`")
+WORDS_IN_PATH = re.compile(r"((?:`[\w:]+(?:\(\))?`(?:,\s+|\s+and\s+|\s+or\s+)?)+)\s+(?:in|of)\s+`([^`]+)`")
+MOST_FILES = 12
+NOT_COUNTED = re.compile(r"(tests|docs|cmake)/.*|.*/|.*CMakeLists\.txt|.*\.md")
 
 
 def parse_recipes(text: str) -> dict[str, str]:
@@ -41,6 +46,11 @@ def paths_of(recipe: str) -> list[str]:
     return paths
 
 
+def counted_files(recipe: str) -> list[str]:
+    files = [path for path in paths_of(recipe) if not NOT_COUNTED.fullmatch(path)]
+    return sorted({re.sub(r"\.(h|cpp)$", "", path) for path in files})
+
+
 def find_faults(recipe: str, root: pathlib.Path, files: list[str]) -> list[str]:
     def matches(path: str) -> list[str]:
         pattern = "[^/]+".join(map(re.escape, re.split(r"<\w+>|\*", path)))
@@ -48,9 +58,13 @@ def find_faults(recipe: str, root: pathlib.Path, files: list[str]) -> list[str]:
 
     paths = paths_of(recipe)
     faults = [f"there is no {path}" for path in paths if not matches(path)]
-    for word, path in WORD_IN_PATH.findall(recipe):
-        if path in files and not re.search(rf"\b{word}\b", (root / path).read_text()):
-            faults.append(f"{path} has no {word}")
+    for words, path in WORDS_IN_PATH.findall(recipe):
+        texts = [(root / name).read_text() for name in paths_of(f"`{path}`") if name in files]
+        for word in re.findall(r"(\w+)(?:\(\))?`", words):
+            if texts and not any(re.search(rf"\b{word}\b", text) for text in texts):
+                faults.append(f"{path} has no {word}")
+    if len(counted := counted_files(recipe)) > MOST_FILES:
+        faults.append(f"names {len(counted)} files, of which a recipe may have {MOST_FILES}: {', '.join(counted)}")
     return faults if paths else ["names no file"]
 
 

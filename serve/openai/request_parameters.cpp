@@ -63,7 +63,7 @@ const std::vector<RequestParameters>& request_parameters() {
       {{"repeat_last_n"},
        kBoth,
        kHonoured,
-       "the penalties look at this many last tokens only; -1: at all"},
+       "the penalties look at this many last tokens only; -1: at all tokens"},
       {{"logit_bias"},
        kBoth,
        kHonoured,

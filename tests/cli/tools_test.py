@@ -39,7 +39,7 @@ def check_chat(process):
     none = api.chat.completions.create(messages=user(SWITCH), tool_choice="none", **ask).choices[0]
     check(none.message.content == TALK, f"no function is shown: {none}")
     broken = api.chat.completions.create(messages=user("the oven"), max_tokens=40, **ask).choices[0].message
-    check("oven" not in str(broken), f"it would call a function that there is not: {broken}")
+    check("oven" not in str(broken), f"it would call a function that does not exist: {broken}")
     rooms = {"type": "object", "properties": {"room": {"enum": ["kitchen", "hall"]}}, "required": ["room"],
              "additionalProperties": False}
     ask["tools"] = [{"type": "function", "function": FUNCTION | {"parameters": rooms}}]

@@ -186,7 +186,7 @@ class Package(Installed):
         self.succeeds(self.configured("speech", project, f"-DCMAKE_PREFIX_PATH={self.tree}")[0])
 
     def test_find_package(self):
-        for component in "text", "hear":
+        for component in "text", "act", "hear":
             done, build = self.configured(component, CONSUMER_CMAKE.format(component=component),
                                           f"-DCMAKE_PREFIX_PATH={self.tree}", f"-DPREDGEN_LIBTORCH={self.elsewhere}")
             self.succeeds(done)

@@ -3,6 +3,7 @@ check_locks.py on small trees, each with planted faults. check_docs_test.py has 
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -313,6 +314,35 @@ class CheckRecipes(Clone):
         self.assertEqual(self.check("check_recipes.py"), (0, "recipes: ok\n"))
         self.write("CONTRIBUTING.md", named.replace("make_things", "make_others"))
         self.assert_fault("check_recipes.py", "core/thing.cpp has no make_others\n")
+
+    def test_words_of_a_file(self):
+        self.write("core/thing.cpp", "int make_things() {}\nclass Thing { int size(); };\n")
+        for words, missing in [("`%s()` of `core/thing.cpp`", "made"), ("`%s` in\n  `core/thing.h/.cpp`", "Other"),
+                               ("`%s`, `Thing` and `make_things()` of `core/thing.cpp`", "first"),
+                               ("`Thing`,\n`make_things()` or `Thing::%s()` in `core/thing.cpp`", "last")]:
+            with self.subTest(words=words):
+                for word in ["size", missing]:
+                    self.write("CONTRIBUTING.md", RECIPES.replace("and `core/thing.h/.cpp`", f"and {words % word}"))
+                    if word == "size":
+                        self.assertEqual(self.check("check_recipes.py"), (0, "recipes: ok\n"))
+                path = re.search(r"`(core/.*)`", words)[1]
+                self.assert_fault("check_recipes.py", f'recipe "Add a thing": {path} has no {missing}\n')
+
+    def test_a_recipe_names_few_files(self):
+        names = [f"core/a{index}" for index in range(10)]
+        others = ["tests/core/a_test.cpp", "docs/a.md", "core/CMakeLists.txt", "cmake/a.cmake", "core/README.md"]
+        for name in others + [name + ending for name in names for ending in (".h", ".cpp")]:
+            self.write(name)
+        few = [f"{name}.h/.cpp" for name in names[:9]] + ["core/a3.h", "core/"] + others  # RECIPES names three more
+
+        def write(paths):
+            listed = " ".join(f"`{path}`" for path in paths)
+            self.write("CONTRIBUTING.md", RECIPES.replace("### Add a thing", f"### Add a thing\n{listed}"))
+
+        write(few)
+        self.assertEqual(self.check("check_recipes.py"), (0, "recipes: ok\n"))
+        write(few + ["core/a9.cpp"])
+        self.assert_fault("check_recipes.py", 'recipe "Add a thing": names 13 files, of which a recipe may have 12: core/*_test,')
 
     def test_recipes_without_files(self):
         self.write("CONTRIBUTING.md", RECIPES.replace("## Habits", "### Add nothing\nSee elsewhere.\n## Habits"))

@@ -89,7 +89,7 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer,
     if (!calls.close.empty()) bodies.back()["elements"].push_back(literal(calls.close));
   }
   if (bodies.empty()) {
-    throw UserError("tool_choice names a function that there is not: '{}'", rules.only_tool);
+    throw UserError("tool_choice names a function that does not exist: '{}'", rules.only_tool);
   }
   const Json body = any_of(bodies);
   const bool is_list = !calls.end.empty();
