@@ -61,7 +61,7 @@ struct LampServer {
   std::stop_source stop;
 };
 
-const Json kBell = Json::parse(R"([{"type": "function", "function": {"name": "bell"}}])");
+const Json kBellTool = Json::parse(R"([{"type": "function", "function": {"name": "bell"}}])");
 
 TEST(ServerTools, RunUnseenByTheClient) {
   LampServer server;
@@ -78,7 +78,7 @@ TEST(ServerTools, RunUnseenByTheClient) {
 
 TEST(ServerTools, ThoseOfAClientStayTheClients) {
   LampServer server("bell");
-  const Json choice = server.ask({{"tools", kBell}})["choices"][0];
+  const Json choice = server.ask({{"tools", kBellTool}})["choices"][0];
   EXPECT_EQ(choice["finish_reason"], "tool_calls");
   EXPECT_EQ(choice["message"]["tool_calls"][0]["function"]["name"], "bell");
   EXPECT_TRUE(server.tools.calls.empty());
