@@ -44,14 +44,16 @@ void EarlyCalls::begin(size_t round, const act::Tool& tool, const DraftedCall& d
                          num_begun_ < options_.early_calls &&
                          spent() < Seconds(options_.early_seconds);
   if (!may_begin || find(drafted.key) != entries_.end()) return;
+  const Seconds begun = clock_.now();
+  auto running = calls_.begin(tool, drafted.call.arguments, stop_);
   ++num_begun_;
   entries_.push_back({.round = round,
                       .key = drafted.key,
                       .tool = tool,
                       .call = drafted.call,
-                      .begun = clock_.now()});
+                      .begun = begun,
+                      .running = std::move(running)});
   tell_(event(entries_.back(), ToolEvent::Kind::kRunning));
-  entries_.back().running = calls_.begin(tool, drafted.call.arguments, stop_);
 }
 
 void EarlyCalls::poll() {

@@ -27,7 +27,8 @@ std::string event_line(const ToolEvent& event) {
                  : fmt::format("{}: {:g}", name, event.progress.done);
     case ToolEvent::Kind::kEnded:
       return fmt::format("{}: {} after {:.2f} s{}", name, act::to_string(event.status), seconds,
-                         event.ahead.count() > 0
+                         event.is_early ? " while you speak"
+                         : event.ahead.count() > 0
                              ? fmt::format(", {:.2f} s of it while you spoke", event.ahead.count())
                              : "");
     case ToolEvent::Kind::kKept:

@@ -84,12 +84,11 @@ std::string say(const std::string& user) {
 struct World {
   World(uint64_t seed, const ToolRoundOptions& options, InputTimeWork work)
       : model({.vocab_size = tokenizer.vocab_size(),
-               .next =
-                   [this](TokenSpan history) -> TokenId {
-                     const auto [user, place] = read_history(tokenizer, history);
-                     const TokenIds& ids = answer_to(user);
-                     return place < ids.size() ? ids[place] : FakeTokenizer::kEnd;
-                   }}),
+               .next = [this](TokenSpan history) -> TokenId {
+                 const auto [user, place] = read_history(tokenizer, history);
+                 const TokenIds& ids = answer_to(user);
+                 return place < ids.size() ? ids[place] : FakeTokenizer::kEnd;
+               }}),
         engine(borrowing_engine(model)),
         owned_speaker(std::make_unique<FakeSpeaker>(clock, Seconds(0.2))),
         speaker(*owned_speaker),
@@ -331,8 +330,7 @@ class TwoConversations {
     return results;
   }
   std::string told_result(const std::string& key) {
-    const auto next =
-        std::ranges::find(results_, key, &std::pair<std::string, std::string>::first);
+    const auto next = std::ranges::find(results_, key, &std::pair<std::string, std::string>::first);
     if (next == results_.end()) return "x0";  // the other conversation has not come so far
     const std::string text = next->second;
     results_.erase(next);
@@ -358,8 +356,8 @@ class TwoConversations {
       bool is_same = all[i].role == other[i].role && all[i].content == other[i].content &&
                      all[i].tool_calls.size() == other[i].tool_calls.size();
       for (size_t call = 0; is_same && call < all[i].tool_calls.size(); ++call) {
-        is_same = canonical_call(all[i].tool_calls[call]) ==
-                  canonical_call(other[i].tool_calls[call]);
+        is_same =
+            canonical_call(all[i].tool_calls[call]) == canonical_call(other[i].tool_calls[call]);
       }
       check(is_same, "another message is remembered");
       campaign_.num_rounds += all[i].role == "tool";
@@ -412,11 +410,13 @@ TEST(RandomTools, ChangeNothingButTheWait) {
     ASSERT_TRUE(all.faults.empty()) << "again with PREDGEN_TOOL_SCHEDULE=" << seed << ": "
                                     << fmt::format("{}", fmt::join(all.faults, "; "));
   }
-  RecordProperty("sum", fmt::format(
-      "{} turns, {} interrupted, {} rounds, {} early calls, {} kept, {} discarded, {} turns "
-      "without a pass, {} effects, {} asked, {} failures",
-      all.num_turns, all.num_interrupted, all.num_rounds, all.num_begun, all.num_kept,
-      all.num_discarded, all.num_hidden, all.num_effects, all.num_asked, all.num_failed));
+  RecordProperty(
+      "sum",
+      fmt::format(
+          "{} turns, {} interrupted, {} rounds, {} early calls, {} kept, {} discarded, {} turns "
+          "without a pass, {} effects, {} asked, {} failures",
+          all.num_turns, all.num_interrupted, all.num_rounds, all.num_begun, all.num_kept,
+          all.num_discarded, all.num_hidden, all.num_effects, all.num_asked, all.num_failed));
   if (end - begin < 100) return;
   EXPECT_GT(all.num_kept, all.num_turns / 20) << "early calls are to be of use";
   EXPECT_GT(all.num_hidden, all.num_turns / 50) << "and to hide tools";

@@ -62,9 +62,9 @@ TEST(EarlyToolRounds, HideATool) {
   EXPECT_GT(*result.metrics.lead_time, 5);
   EXPECT_EQ(result.metrics.early_calls, 1);
   EXPECT_EQ(result.metrics.early_calls_kept, 1);
-  EXPECT_THAT(talk.lines,
-              ElementsAre("lamp: running while you speak", "lamp: done after 1.00 s while you speak",
-                          "lamp: kept, done after 1.00 s while you spoke"));
+  EXPECT_THAT(talk.lines, ElementsAre("lamp: running while you speak",
+                                      "lamp: done after 1.00 s while you speak",
+                                      "lamp: kept, done after 1.00 s while you spoke"));
   const std::vector<Message> history = talk.stage.session.history();
   ASSERT_EQ(history.size(), 4u);
   EXPECT_EQ(history[2].content, "on");
@@ -93,11 +93,10 @@ TEST(EarlyToolRounds, ACallThatStillRunsHasAHeadStart) {
 
 TEST(EarlyToolRounds, OtherWordsDiscardThem) {
   TimedTalk talk;
-  const TurnResult result = talk.run({partial("the red", 0.1), partial("is the red", 5),
-                                      partial("is the red or blue", 10),
-                                      final_one("is the red or blue", 20)});
-  EXPECT_THAT(talk.calls.begun,
-              ElementsAre(R"(lamp {"room":"red"})", R"(lamp {"room":"blue"})"));
+  const TurnResult result =
+      talk.run({partial("the red", 0.1), partial("is the red", 5),
+                partial("is the red or blue", 10), final_one("is the red or blue", 20)});
+  EXPECT_THAT(talk.calls.begun, ElementsAre(R"(lamp {"room":"red"})", R"(lamp {"room":"blue"})"));
   EXPECT_EQ(result.calls.size(), 1u);
   EXPECT_EQ(result.metrics.early_calls_kept, 0);  // no later words have kept the second one
   EXPECT_THAT(talk.lines, Contains("lamp: discarded after 1.00 s"));
@@ -137,7 +136,7 @@ TEST(EarlyToolRounds, WhatAToolSaysMayCallAnother) {
   };
   const TurnResult result =
       talk.run({partial("the red", 0.1), partial("is the red", 5), partial("so is the red", 15),
-                partial("so, is the red", 25), final_one("so, is the red", 40)});
+                partial("so, is the red", 25), final_one("so, is the red", 33)});
   EXPECT_EQ(result.text, "It says off. Go on!");
   EXPECT_EQ(result.metrics.early_calls_kept, 2);
   EXPECT_EQ(result.metrics.nfe_to_first_sentence, 0);
@@ -154,8 +153,7 @@ TEST(EarlyToolRounds, AResultFromBeforeAnEffectIsOld) {
   talk.calls.offered.push_back({.name = "draw", .effects = act::Effects::kWrites});
   const TurnResult result = talk.run({partial("the", 0.1), partial("the red", 5),
                                       partial("the red one", 10), final_one("the red one", 20)});
-  EXPECT_THAT(talk.calls.begun,
-              ElementsAre("lamp {}", "draw {}", R"(lamp {"room":"all"})"));
+  EXPECT_THAT(talk.calls.begun, ElementsAre("lamp {}", "draw {}", R"(lamp {"room":"all"})"));
   EXPECT_EQ(result.metrics.early_calls_kept, 1);
 }
 
