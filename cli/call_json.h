@@ -5,15 +5,23 @@
 
 namespace predgen::cli {
 
-/// Adds a call that has ended, or that waits for the user's yes, to a list of a turn's calls: what
-/// was called, and how it went, but nothing that a tool has said.
+/// Adds a call of which it is known what became of it, or that waits for the user's yes, to a list
+/// of a turn's calls: what was called, and how it went, but nothing that a tool has said.
+/// "ahead_seconds": how long it had been begun when the answer needed it, or until it was
+/// discarded.
 inline void add_call(Json& calls, const ToolEvent& event) {
-  const bool has_ended = event.kind == ToolEvent::Kind::kEnded;
-  if (!has_ended && event.kind != ToolEvent::Kind::kAsked) return;
+  using Kind = ToolEvent::Kind;
+  const bool is_discarded = event.kind == Kind::kDiscarded, is_asked = event.kind == Kind::kAsked;
+  const bool has_ended =
+      event.kind == Kind::kKept || (event.kind == Kind::kEnded && !event.is_early);
+  if (!has_ended && !is_asked && !is_discarded) return;
   calls.push_back({{"name", event.call.name},
                    {"arguments", event.call.arguments},
-                   {"status", has_ended ? act::to_string(event.status) : "asked"},
-                   {"seconds", event.elapsed.count()}});
+                   {"status", is_asked       ? "asked"
+                              : is_discarded ? "discarded"
+                                             : act::to_string(event.status)},
+                   {"seconds", event.elapsed.count()},
+                   {"ahead_seconds", event.ahead.count()}});
 }
 
 }  // namespace predgen::cli

@@ -41,6 +41,8 @@ ChatView::ChatView(Format format, bool typed, std::FILE* text_output)
 void ChatView::on_event(const ConversationEvent& event) {
   if (const auto* drafted = std::get_if<Drafted>(&event)) {
     show_draft(drafted->draft);
+  } else if (const auto* calling = std::get_if<CallsDrafted>(&event)) {
+    show_draft(drafted_calls(calling->calls));
   } else if (const auto* said = std::get_if<Said>(&event)) {
     clear_draft();
     if (format_ != Format::kJson) print(words_.push(said->text));

@@ -98,7 +98,7 @@ LoadedSession::LoadedSession(const ConversationOptions& options,
                    stop);
   session_.emplace(config, *engine_, *tokenizer_, std::move(speaker), clock);
   if (servers_) {
-    rounds_.emplace(*servers_, options.tool_rounds, clock);
+    rounds_.emplace(calls_.emplace(*servers_), options.tool_rounds, clock);
     rounds_->offer_tools(*session_);
   }
   session_->set_history({});
@@ -152,13 +152,7 @@ void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out
   add_flags(command, only(choices, {"system_prompt"}));
   add_chat_template(command, chat_template);
   add_mcp(command, mcp);
-  command
-      .add_option("--tool-rounds", tool_rounds.max_rounds,
-                  "With --mcp: how often an answer may call tools and go on")
-      ->check(CLI::Range(int64_t{1}, int64_t{32}))
-      ->capture_default_str();
-  command.add_option("--tool-filler", tool_rounds.filler,
-                     "With --mcp: said when a tool takes more than 0.7 s, such as \"One moment.\"");
+  add_flags(command, settings_of(tool_rounds));
 }
 
 }  // namespace predgen::cli

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "act/servers/tool_servers.h"
+#include "act/threaded_calls.h"
 #include "audio/audio_sink.h"
 #include "audio/played_sound.h"
 #include "checkpoint/checkpoint.h"
@@ -81,6 +82,7 @@ class LoadedSession {
   std::unique_ptr<SpeechSynthesizer> synthesizer_;
   std::unique_ptr<AudioSink> sink_;
   std::unique_ptr<act::ToolServers> servers_;
+  std::optional<act::ThreadedCalls> calls_;
   std::optional<Session> session_;
   std::optional<ToolRounds> rounds_;
 };

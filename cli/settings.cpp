@@ -15,6 +15,7 @@
 #include "data/trajectory_config.h"
 #include "evaluate/eval_config.h"
 #include "model/model_settings.h"
+#include "runtime/converse/tool_round_options.h"
 #include "runtime/generate/generation_defaults.h"
 #include "runtime/generate/make_generator.h"
 #include "serve/serve_config.h"
@@ -49,6 +50,7 @@ struct Group {
 struct Shown {
   ModelOptions model;
   SessionOptions session;
+  ToolRoundOptions tools;
   AskedSampling sampling;
   std::string draft_model, past_answers, chat_template;
   HearingOptions hearing;
@@ -77,6 +79,7 @@ std::vector<Group> Shown::groups() {
        "Flags of `predgen chat` and `predgen talk`; `turn_draft_tokens` is a key of serve alone",
        together({settings_of(model),
                  settings_of(session),
+                 settings_of(tools),
                  draft_settings(draft_model, past_answers),
                  {chat_template_setting(chat_template)},
                  settings_of(hearing)})},

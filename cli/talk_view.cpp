@@ -104,6 +104,11 @@ void TalkView::show(const Drafted& drafted) {
   show_heard();
 }
 
+void TalkView::show(const CallsDrafted& calling) {
+  draft_ = drafted_calls(calling.calls);
+  show_heard();
+}
+
 void TalkView::show(const Said& said) {
   show_line("");
   if (!is_json_) print(words_.push(said.text));

@@ -48,6 +48,7 @@ class TalkView : public ConversationListener {
   void show(const Drafted& drafted);
   void show(const SentenceDrafted&) {}
   void show(const Said& said);
+  void show(const CallsDrafted& calling);
   void show(const RoundsDropped& dropped);
   void show(const Answered& answered);
   void show(const SoundStuck&);

@@ -72,6 +72,8 @@ class TypedTurns : private ConversationListener {
   void on_event(const ConversationEvent& event) override {
     if (const auto* drafted = std::get_if<Drafted>(&event)) {
       screen_.show_draft(drafted->draft, drafted->accepted_bytes);
+    } else if (const auto* calling = std::get_if<CallsDrafted>(&event)) {
+      screen_.show_draft(drafted_calls(calling->calls), 0);
     } else if (const auto* ready = std::get_if<SentenceDrafted>(&event)) {
       screen_.mark_first_sentence(ready->sentence);
     } else if (const auto* said = std::get_if<Said>(&event)) {

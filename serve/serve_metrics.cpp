@@ -125,6 +125,12 @@ std::string ServeMetrics::text(const State& state) const {
   text += fmt::format("predgen_spec_tokens_total{{outcome=\"accepted\"}} {}\n", accepted_tokens_);
   text += fmt::format("predgen_spec_tokens_total{{outcome=\"rejected\"}} {}\n",
                       drafted_tokens_ - accepted_tokens_);
+  add_head(text, "predgen_predicted_calls_total", "counter",
+           "Calls of realtime clients' functions that were known while users spoke: those that "
+           "were made, and others.");
+  text += fmt::format("predgen_predicted_calls_total{{outcome=\"kept\"}} {}\n", predicted_kept_);
+  text += fmt::format("predgen_predicted_calls_total{{outcome=\"discarded\"}} {}\n",
+                      predicted_discarded_);
   add_head(text, "predgen_tool_calls_total", "counter", "Calls of the server's own tools.");
   for (const auto& [outcome, count] : tool_calls_) {
     text += fmt::format("predgen_tool_calls_total{{outcome=\"{}\"}} {}\n", outcome, count);

@@ -45,6 +45,12 @@ class ServeMetrics {
   void count_turn(const TurnMetrics& turn);
   /// Of the server's own tools; `outcome`: act::to_string() of its status.
   void count_tool_call(const std::string& outcome, Seconds elapsed);
+  /// Of realtime clients' functions, in drafts that later words had kept: whether they were made.
+  void count_predicted_calls(int64_t num_kept, int64_t num_discarded) {
+    const Lock lock(mutex_);
+    predicted_kept_ += num_kept;
+    predicted_discarded_ += num_discarded;
+  }
   /// Call with the engine's lock.
   void note_pool(const KvPool& pool);
   /// Measured from when a request was complete.
@@ -81,6 +87,8 @@ class ServeMetrics {
   int64_t turn_passes_ GUARDED_BY(mutex_) = 0;
   int64_t drafted_tokens_ GUARDED_BY(mutex_) = 0;
   int64_t accepted_tokens_ GUARDED_BY(mutex_) = 0;
+  int64_t predicted_kept_ GUARDED_BY(mutex_) = 0;
+  int64_t predicted_discarded_ GUARDED_BY(mutex_) = 0;
   std::map<std::string, int64_t> tool_calls_ GUARDED_BY(mutex_);  // by outcome
   Histogram first_token_ GUARDED_BY(mutex_);
   Histogram first_sentence_ GUARDED_BY(mutex_);

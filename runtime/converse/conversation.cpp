@@ -71,6 +71,9 @@ TurnObserver Conversation::observer() {
     note_draft();
     listener_.on_event(Drafted{draft, accepted_bytes});
   };
+  observer.on_calls = [this](const std::vector<DraftedCall>& calls) {
+    listener_.on_event(CallsDrafted{calls});
+  };
   if (recogniser_ && end_of_turn().by_words) {
     observer.on_end_by_words = [this](const std::string& words, double probability) {
       expect_end(words, probability);

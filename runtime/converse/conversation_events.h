@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "core/clock.h"
 #include "hear/transcripts/transcript_source.h"
@@ -29,6 +30,10 @@ struct Heard {
 struct Drafted {
   const std::string& draft;
   size_t accepted_bytes;
+};
+/// The whole calls of the draft: of the first round, as TurnObserver::on_calls has them.
+struct CallsDrafted {
+  const std::vector<DraftedCall>& calls;
 };
 /// The draft's first sentence is complete, and its sound is being synthesised.
 struct SentenceDrafted {
@@ -78,7 +83,7 @@ struct TurnHeard {
 };
 
 using ConversationEvent =
-    std::variant<Heard, Drafted, SentenceDrafted, Said, RoundsDropped, Answered, SoundStuck,
+    std::variant<Heard, Drafted, CallsDrafted, SentenceDrafted, Said, RoundsDropped, Answered, SoundStuck,
                  BrokenOff, SpeechLost, SpeechBegun, WordsHeard, TurnHeard>;
 
 /// Receives the events: those of a turn in the thread that answers; SpeechLost and those of sound

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/stop.h"
+#include "text/stop_tokens.h"
 
 namespace predgen {
 namespace {
@@ -27,10 +28,20 @@ History::Room SessionParts::room() const {
   return {context_length, std::min(config.turn.max_new_tokens, context_length / 8)};
 }
 
-History::Prompt SessionParts::prompt(const std::string& user_text) const {
+Message answer_message(const TurnResult& result, const TokenIds& stop_tokens) {
+  TokenSpan ids = without_stop_token(result.answer, stop_tokens);
+  if (result.thought_tokens > 0) ids = {};  // the template decides what becomes of thoughts
+  return {.role = "assistant",
+          .content = result.text,
+          .ids = TokenIds(ids.begin(), ids.end()),
+          .tool_calls = result.calls,
+          .thought = result.thought};
+}
+
+History::Prompt SessionParts::prompt(const History& before, const std::string& user_text) const {
   const EngineLock::Release rest(config.rests);
   try {
-    return history.prompt(user_text, room());
+    return before.prompt(user_text, room());
   } catch (const UserError& error) {
     throw TurnFailure(TurnError::Kind::kConversation, error.what());
   }
@@ -47,12 +58,22 @@ int64_t CurrentTurn::num_draft_model_passes() const {
   return draft_model ? draft_model->num_forward_passes() : 0;
 }
 
-GenerationConfig CurrentTurn::answer_config() const {
-  return {.max_new_tokens = session.config.turn.max_new_tokens,
-          .stop_tokens = session.tokenizer.stop_tokens(),
-          .sampler = sampler,
-          .constraint = constraint,
-          .should_stop = [this] { return stop.stop_requested(); }};
+GenerationConfig CurrentTurn::answer_config(size_t more_rounds) const {
+  const SessionConfig& config = session.config;
+  GenerationConfig answer{.max_new_tokens = config.turn.max_new_tokens,
+                          .stop_tokens = session.tokenizer.stop_tokens(),
+                          .sampler = sampler,
+                          .constraint = constraint,
+                          .should_stop = [this] { return stop.stop_requested(); }};
+  // Each round is a turn of the session, with draws of its own.
+  if (sampler && more_rounds > 0) {
+    answer.sampler = std::make_shared<Sampler>(*config.sampling, result.number + more_rounds);
+  }
+  if (constraint && more_rounds > 0) {
+    answer.constraint = std::make_shared<AnswerConstraint>(config.constraint, answer.stop_tokens,
+                                                           session.tokenizer.vocab_size());
+  }
+  return answer;
 }
 
 void CurrentTurn::note(Seconds time, TurnEvent::Kind kind, const std::string& text) {
@@ -79,7 +100,7 @@ void CurrentTurn::follow_draft(const AnswerReader& reader,
   if (const auto clause = opening.next_clause(reader.spoken())) prepare(*clause);
   if (sentences.empty()) return;
   const std::string& sentence = sentences.front().text;
-  sentence_ready = session.clock.now();
+  session.drafts.now().sentence_ready = session.clock.now();
   prepare(opening.of(sentence));
   if (session.ahead() != nullptr) observer.on_first_sentence(sentence);
 }

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -12,6 +11,8 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "runtime/converse/answer_reader.h"
+#include "runtime/converse/drafted_rounds.h"
+#include "runtime/converse/early_calls.h"
 #include "runtime/converse/history.h"
 #include "runtime/converse/session_config.h"
 #include "runtime/converse/turn.h"
@@ -32,6 +33,9 @@ class TurnFailure : public Error {
   const TurnError::Kind kind;
 };
 
+/// An answer as the history has it. `stop_tokens`: the model's.
+Message answer_message(const TurnResult& result, const TokenIds& stop_tokens);
+
 /// Runs `work`, which calls the speaker. TurnFailure if the voice is lost.
 void speak(const std::function<void()>& work);
 
@@ -42,13 +46,16 @@ struct SessionParts {
   const Tokenizer& tokenizer;
   const History& history;
   InputTimeSpeculator& speculator;
+  DraftedRounds& drafts;
+  EarlyCalls* early;                        // null: nothing is called before the words are final
   std::optional<EndByWords>& end_by_words;  // made when first asked for
   Speaker& voice;
   Clock& clock;
 
   History::Room room() const;
   /// Gives up the engine meanwhile. TurnFailure if the model cannot be given it.
-  History::Prompt prompt(const std::string& user_text) const;
+  History::Prompt prompt(const std::string& user_text) const { return prompt(history, user_text); }
+  History::Prompt prompt(const History& before, const std::string& user_text) const;
   /// The voice, if it gets drafts; else null.
   Speaker* ahead() const { return config.turn.sound_ahead ? &voice : nullptr; }
 };
@@ -59,11 +66,8 @@ struct CurrentTurn {
   TranscriptSource& source;
   const TurnObserver& observer;
   const std::stop_token& stop;
+  size_t round = 0;  // of calls and their results that the answer goes on behind
   TurnResult result{};
-  /// Tokens of the draft's first sentence; no limit while it is incomplete.
-  int64_t first_sentence = std::numeric_limits<int64_t>::max();
-  /// When the draft's first sentence was complete; nullopt: not yet.
-  std::optional<Seconds> sentence_ready{};
   std::optional<Transcript> paused{};  // the last transcript that was stable
   AnswerPace pace{};
   /// What the speaker synthesises ahead, and since when.
@@ -82,8 +86,8 @@ struct CurrentTurn {
   /// Whether the source has a newer transcript. Interrupted if the turn was stopped.
   bool is_outdated(const Transcript& heard) const;
   int64_t num_draft_model_passes() const;
-  /// Generation settings of the answer.
-  GenerationConfig answer_config() const;
+  /// Generation settings of the answer, as it goes on `more_rounds` later.
+  GenerationConfig answer_config(size_t more_rounds = 0) const;
   /// Adds to the events.
   void note(Seconds time, TurnEvent::Kind kind, const std::string& text);
   /// An answer that `pace` follows has got `tokens`.

@@ -39,7 +39,7 @@ void PreemptiveAnswer::go_on(const Transcript& heard) {
                       answer_start(session_.tokenizer, begun_->prompt));
   SpokenOpening opening(session_.config.turn.speaks_clauses);
   const auto take = [&](const AnswerReader::Progress& progress) {
-    if (turn_.sentence_ready) return;
+    if (session_.drafts.now().sentence_ready) return;
     turn_.follow_draft(reader, progress.sentences, opening);
   };
   GenerationConfig generation = turn_.answer_config();
@@ -63,7 +63,7 @@ void PreemptiveAnswer::go_on(const Transcript& heard) {
 
 void PreemptiveAnswer::drop() {
   begun_.reset();
-  turn_.sentence_ready.reset();
+  session_.drafts.now().sentence_ready.reset();
   session_.speculator.reset_answer();
   if (Speaker* const speaker = session_.ahead()) {
     speak([&] { speaker->prepare(""); });  // cancels the other

@@ -9,7 +9,6 @@
 #include "runtime/converse/preemptive_answer.h"
 #include "runtime/converse/turn_answer.h"
 #include "runtime/converse/turn_drafts.h"
-#include "text/stop_tokens.h"
 
 namespace predgen {
 namespace {
@@ -133,8 +132,7 @@ void Session::say_answer(const std::string& text, const std::stop_token& stop) {
 }
 
 void Session::set_history(const std::vector<Message>& history, const std::stop_token& stop) {
-  history_.replace(history);
-  last_answer_.reset();
+  replace_history(history);
   speculator_.reset_answer();
   const TokenIds tokens = history_tokens();
   if (tokens.empty()) return;
@@ -148,6 +146,8 @@ SessionParts Session::parts() {
           .tokenizer = tokenizer_,
           .history = history_,
           .speculator = speculator_,
+          .drafts = drafts_,
+          .early = early_,
           .end_by_words = end_by_words_,
           .voice = voice(),
           .clock = clock_};
@@ -159,8 +159,9 @@ TokenIds Session::history_tokens() {
 }
 
 std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const TurnObserver& observer,
-                                            const std::stop_token& stop) {
-  CurrentTurn turn{.session = parts(), .source = source, .observer = observer, .stop = stop};
+                                            const std::stop_token& stop, size_t round) {
+  CurrentTurn turn{
+      .session = parts(), .source = source, .observer = observer, .stop = stop, .round = round};
   turn.result.number = next_turn_++;
   if (config_.sampling) {
     turn.sampler = std::make_shared<Sampler>(*config_.sampling, turn.result.number);
@@ -194,7 +195,10 @@ std::optional<TurnResult> Session::run(CurrentTurn& turn) {
   TurnResult& result = turn.result;
   const int64_t passes_before = speculator_.num_forward_passes();
   const int64_t draft_model_before = turn.num_draft_model_passes();
-  speculator_.reset_answer();
+  if (turn.round == 0) {
+    drafts_.clear();
+    speculator_.reset_answer();
+  }
   const int64_t tokens_before = speculator_.num_tokens();
   // A failure ends the turn, not the conversation: the first one is kept.
   const auto attempt = [&](const std::function<void()>& work) {
@@ -234,7 +238,9 @@ std::optional<TurnResult> Session::run(CurrentTurn& turn) {
     result.metrics.speculative_nfe = speculator_.num_forward_passes() - passes_before;
     result.metrics.draft_model_speculative_nfe = turn.num_draft_model_passes() - draft_model_before;
     if (!result.error) attempt([&] { answer.give(*heard); });
-    attempt([&] { answer.finish_speech(*heard); });  // nothing is left for the next turn to say
+    const bool goes_on = early_ && !result.error && !result.calls.empty() && !turn.has_spoken();
+    // Nothing is left for the next turn to say, unless it goes on with this answer.
+    if (!goes_on) attempt([&] { answer.finish_speech(*heard); });
     break;
   }
   result.metrics.total_nfe = speculator_.num_forward_passes() - passes_before;
@@ -252,17 +258,11 @@ std::optional<TurnResult> Session::run(CurrentTurn& turn) {
 }
 
 void Session::remember(const TurnResult& result) {
-  TokenSpan ids = without_stop_token(result.answer, tokenizer_.stop_tokens());
-  if (result.thought_tokens > 0) ids = {};  // the template decides what becomes of thoughts
   history_.drop(result.dropped_rounds);
   if (!History::goes_on_without(result.prompt_text)) {
     history_.add({.role = "user", .content = result.prompt_text});
   }
-  history_.add({.role = "assistant",
-                .content = result.text,
-                .ids = TokenIds(ids.begin(), ids.end()),
-                .tool_calls = result.calls,
-                .thought = result.thought});
+  history_.add(answer_message(result, tokenizer_.stop_tokens()));
   last_answer_ = {.text = result.text,
                   .has_sound = voice().spoken().has_value(),
                   .is_said = result.metrics.first_words.has_value()};

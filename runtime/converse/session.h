@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "runtime/converse/drafted_rounds.h"
+#include "runtime/converse/early_calls.h"
 #include "runtime/converse/history.h"
 #include "runtime/converse/session_config.h"
 #include "runtime/converse/words_end.h"
@@ -39,6 +41,11 @@ class Session {
   /// of a turn. Without this call the first turn's first pass runs the system prompt. After a stop
   /// the next turn prefills the rest.
   void set_history(const std::vector<Message>& history, const std::stop_token& stop = {});
+  /// Likewise, without a prefill: for a turn that follows at once.
+  void replace_history(const std::vector<Message>& history) {
+    history_.replace(history);
+    last_answer_.reset();
+  }
   /// The rounds so far, without the system prompt.
   std::vector<Message> history() const { return history_.rounds(); }
 
@@ -77,6 +84,11 @@ class Session {
   /// From the next prompt on. UserError if the model's template has no tools.
   void set_tools(const ToolSet& tools);
 
+  /// Runs calls of drafts while the user speaks, and is asked what they gave; the drafts go on
+  /// behind their results. A turn whose answer is only calls leaves what the speaker has prepared
+  /// to the next one, which must follow. Borrowed; null: nothing is called.
+  void set_early_calls(EarlyCalls* early) { early_ = early; }
+
   /// Runs one turn until the answer is complete and spoken; nullopt if the source ends before a
   /// final transcript. Times in the result are the clock's. A turn that fails (the prompt does
   /// not fit even without history, the voice is lost) consumes its input up to the final
@@ -87,8 +99,10 @@ class Session {
   /// a call is spoken, shown or handed out before the final transcript has confirmed it. If the
   /// history ends with a function's result, the final transcript may be blank: the answer
   /// continues. A blank one otherwise lets the assistant speak by itself, first or once more.
+  /// `round`: how many rounds of calls and their results the answer goes on behind, by turns with
+  /// blank transcripts; the drafts of the first one may have gone as far.
   std::optional<TurnResult> run_turn(TranscriptSource& source, const TurnObserver& observer = {},
-                                     const std::stop_token& stop = {});
+                                     const std::stop_token& stop = {}, size_t round = 0);
 
   /// Barge-in: ends playback of the last answer; the history keeps its words that were heard, or
   /// forgets the round if none were. `heard`: how much of the answer's sound was played, if the
@@ -129,6 +143,8 @@ class Session {
   std::unique_ptr<Verifier> verifier_;
   std::unique_ptr<Generator> generator_;
   InputTimeSpeculator speculator_;
+  DraftedRounds drafts_{speculator_};
+  EarlyCalls* early_ = nullptr;
   std::optional<EndByWords> end_by_words_;  // made when first asked for
 };
 

@@ -1,12 +1,10 @@
 #include "runtime/converse/tool_rounds.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <iterator>
-#include <thread>
+#include <limits>
 #include <utility>
 
-#include "core/mutex.h"
 #include "core/stop.h"
 #include "core/text.h"
 #include "hear/transcripts/scheduled_source.h"
@@ -41,14 +39,6 @@ class ConsentSource : public TranscriptSource {
   const bool was_asked_;
 };
 
-/// What the thread that waits for a tool sees of the one that runs it.
-struct RunningCall {
-  Mutex mutex;
-  std::condition_variable_any changed;
-  std::optional<ToolResult> result GUARDED_BY(mutex);
-  std::optional<act::ToolProgress> progress GUARDED_BY(mutex);
-};
-
 /// Adds what the next round gave to a turn.
 void add_round(TurnResult& turn, TurnResult next) {
   const bool begins = !turn.metrics.ttfs;
@@ -72,10 +62,14 @@ void add_round(TurnResult& turn, TurnResult next) {
     all.first_words = more.first_words;
     all.audio_latency = more.audio_latency;
     all.lead_time = more.lead_time;
+    all.first_sentence_kept = more.first_sentence_kept;
+    all.ready_before_end = more.ready_before_end;
     all.nfe_to_first_sentence =
         all.total_nfe - all.speculative_nfe + more.nfe_to_first_sentence.value_or(0);
   }
   all.total_nfe += more.total_nfe;
+  all.spec_tokens_accepted += more.spec_tokens_accepted;
+  all.spec_tokens_wasted = all.spec_tokens_drafted - all.spec_tokens_accepted;
   all.draft_model_total_nfe += more.draft_model_total_nfe;
 }
 
@@ -87,7 +81,7 @@ std::string spoken_name(std::string name) {
 }  // namespace
 
 void ToolRounds::offer_tools(Session& session) const {
-  const ToolSet tools = act::tool_set(runner_.tools());
+  const ToolSet tools = act::tool_set(calls_.tools());
   if (tools == session.config().tools) return;
   session.set_tools(tools);
   session.set_history(session.history());
@@ -111,7 +105,7 @@ std::optional<TurnResult> ToolRounds::begin(Session& session, TranscriptSource& 
   std::vector<Message> history = session.history();
   history.push_back({.role = "user", .content = words.yes->text});
   history.push_back({.role = "assistant", .content = "", .tool_calls = {*approved_}});
-  session.set_history(history, stop);
+  session.replace_history(history);
   result.emplace();
   result->prompt_text = words.yes->text;
   result->calls = {*approved_};
@@ -121,23 +115,42 @@ std::optional<TurnResult> ToolRounds::begin(Session& session, TranscriptSource& 
 std::optional<TurnResult> ToolRounds::run_turn(Session& session, TranscriptSource& source,
                                                const TurnObserver& observer,
                                                const std::stop_token& stop) {
+  constexpr size_t kAll = std::numeric_limits<size_t>::max();
   has_acted_ = has_filler_ = false;
   offer_tools(session);
-  std::optional<TurnResult> whole = begin(session, source, observer, stop);
-  if (!whole) return whole;
+  early_.begin_turn(stop, num_calls_);
+  session.set_early_calls(options_.early_calls > 0 ? &early_ : nullptr);
+  std::optional<TurnResult> whole;
+  try {
+    whole = begin(session, source, observer, stop);
+    if (whole) answer_calls(session, *whole, observer, stop);
+  } catch (...) {
+    early_.end_rounds(kAll);
+    throw;
+  }
+  early_.end_rounds(kAll);
+  if (whole) {
+    whole->metrics.early_calls = early_.num_begun();
+    whole->metrics.early_calls_kept = early_.num_kept();
+  }
+  return whole;
+}
+
+void ToolRounds::answer_calls(Session& session, TurnResult& whole, const TurnObserver& observer,
+                              const std::stop_token& stop) {
   TurnObserver silent = observer;  // the user says nothing between rounds
   silent.on_transcript = [](const Transcript&) {};
   bool is_first = false;  // text of a round
   silent.on_text = [&](const std::string& text) {
-    observer.on_text((std::exchange(is_first, false) && !whole->text.empty() ? " " : "") + text);
+    observer.on_text((std::exchange(is_first, false) && !whole.text.empty() ? " " : "") + text);
   };
-  std::vector<ToolCall> calls = whole->calls;
-  for (int64_t number = 1; !whole->error && !calls.empty(); ++number) {
+  std::vector<ToolCall> calls = whole.calls;
+  for (int64_t number = 1; !whole.error && !calls.empty(); ++number) {
     Round round{.calls = std::move(calls)};
     const bool is_last = number > options_.max_rounds;
     if (is_last) {
       for (ToolCall& call : round.calls) {
-        call.id = fmt::format("call{:05}", num_calls_++ % 100000);
+        call.id = call_id(num_calls_++);
         round.results.push_back({.role = "tool",
                                  .content = "Error: too many calls for one answer.",
                                  .tool_call_id = call.id});
@@ -145,41 +158,38 @@ std::optional<TurnResult> ToolRounds::run_turn(Session& session, TranscriptSourc
     } else {
       run(session, round, stop);
     }
+    early_.end_rounds(static_cast<size_t>(number) - 1);
     std::vector<Message> history = session.history();
     history.back().tool_calls = round.calls;
     std::ranges::move(round.results, std::back_inserter(history));
-    session.set_history(history, round.is_stopped ? std::stop_token() : stop);
+    session.replace_history(history);
     if (round.is_stopped) throw Interrupted();
     if (round.asked) {
-      std::erase_if(whole->calls, [&](const ToolCall& call) {
+      std::erase_if(whole.calls, [&](const ToolCall& call) {
         return call.name == round.asked->name && call.arguments == round.asked->arguments;
       });
-      say(session, ask(*round.asked), observer, *whole, stop);
-      return whole;
+      return say(session, ask(*round.asked), observer, whole, stop);
     }
-    if (is_last) {
-      say(session, kTooMany, observer, *whole, stop);
-      return whole;
-    }
+    if (is_last) return say(session, kTooMany, observer, whole, stop);
     is_first = true;
     ScheduledSource nothing({{.text = "", .time = words_final_, .is_final = true}});
-    std::optional<TurnResult> next = session.run_turn(nothing, silent, stop);
+    std::optional<TurnResult> next =
+        session.run_turn(nothing, silent, stop, static_cast<size_t>(number));
     calls = next->calls;
-    add_round(*whole, *std::move(next));
+    add_round(whole, *std::move(next));
   }
-  return whole;
 }
 
 void ToolRounds::run(Session& session, Round& round, const std::stop_token& stop) {
-  std::map<std::pair<std::string, std::string>, std::string> known;  // the same call is made once
+  std::map<std::string, std::string> known;  // the same call is made once
   for (ToolCall& call : round.calls) {
-    call.id = fmt::format("call{:05}", num_calls_++ % 100000);
+    call.id = call_id(num_calls_++);
     std::string text;
     if (round.is_stopped || round.asked) {
       text = round.asked ? "Not done: another call waits for the user's yes."
                          : "Cancelled before it began: the user did not wait.";
     } else {
-      const std::pair key{call.name, act::canonical_arguments(call.arguments)};
+      const std::string key = canonical_call(call);
       const auto before = known.find(key);
       text = before != known.end() ? before->second : result_of(session, call, round, stop);
       known[key] = text;
@@ -191,87 +201,69 @@ void ToolRounds::run(Session& session, Round& round, const std::stop_token& stop
 
 std::string ToolRounds::result_of(Session& session, const ToolCall& call, Round& round,
                                   const std::stop_token& stop) {
-  const std::vector<act::Tool> tools = runner_.tools();
+  const std::vector<act::Tool> tools = calls_.tools();
   const auto tool = std::ranges::find(tools, call.name, &act::Tool::name);
   if (tool == tools.end()) return "Error: there is no such tool any more.";
-  const bool is_approved =
-      approved_ && approved_->name == call.name &&
-      act::canonical_arguments(approved_->arguments) == act::canonical_arguments(call.arguments);
+  const bool is_approved = approved_ && canonical_call(*approved_) == canonical_call(call);
   if (tool->asks && !is_approved) {
     round.asked = call;
     return "Not done yet: the user is asked first.";
   }
   approved_.reset();  // for one call
   has_acted_ = true;
-  return wait_for(session, *tool, call, stop).text;
+  return call_tool(session, *tool, call, stop).text;
 }
 
-ToolResult ToolRounds::wait_for(Session& session, const act::Tool& tool, const ToolCall& call,
-                                const std::stop_token& stop) {
-  const Seconds begin = clock_.now();
+ToolResult ToolRounds::call_tool(Session& session, const act::Tool& tool, const ToolCall& call,
+                                 const std::stop_token& stop) {
+  if (std::optional<EarlyCalls::Taken> early = early_.take(tool, call)) {
+    if (!early->running) return early->result;
+    return wait_for(session, *early->running, call, clock_.now() - early->begun, stop);
+  }
+  // What was read before an effect is old.
+  if (tool.effects != act::Effects::kRead) early_.end_rounds(std::numeric_limits<size_t>::max());
+  tell({.kind = ToolEvent::Kind::kRunning, .call = call});
+  const auto running = calls_.begin(tool, call.arguments, stop);
+  return wait_for(session, *running, call, Seconds(0), stop);
+}
+
+ToolResult ToolRounds::wait_for(Session& session, act::BackgroundCall& running,
+                                const ToolCall& call, Seconds ahead, const std::stop_token& stop) {
+  constexpr Seconds kLong{3600};
+  const Seconds needed = clock_.now();
   const auto event = [&](ToolEvent::Kind kind) {
-    return ToolEvent{.kind = kind, .call = call, .elapsed = clock_.now() - begin};
+    return ToolEvent{
+        .kind = kind, .call = call, .elapsed = ahead + clock_.now() - needed, .ahead = ahead};
   };
-  tell(event(ToolEvent::Kind::kRunning));
-  RunningCall running;
-  std::exception_ptr failure;
-  const std::jthread worker([&] {
-    ToolResult result;
-    try {
-      result = runner_.run(tool, call.arguments, stop, [&](act::ToolProgress progress) {
-        const Lock lock(running.mutex);
-        running.progress = progress;
-        running.changed.notify_all();
-      });
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    const Lock lock(running.mutex);
-    running.result = std::move(result);
-    running.changed.notify_all();
-  });
-  const auto filler_at =
-      std::chrono::steady_clock::now() + steady_seconds(options_.filler_after.count());
   while (true) {
     const bool may_fill = !options_.filler.empty() && !has_filler_ && !stop.stop_requested();
-    std::optional<act::ToolProgress> progress;
-    std::optional<ToolResult> result;
+    bool has_news = false;
     {
       const EngineLock::Release rest(session.config().rests);
-      Lock lock(running.mutex);
-      const auto has_news = [&]() REQUIRES(running.mutex) {
-        return running.result.has_value() || running.progress.has_value();
-      };
-      if (may_fill) {
-        running.changed.wait_until(lock, filler_at, has_news);
-      } else {
-        running.changed.wait(lock, has_news);
-      }
-      progress = std::exchange(running.progress, std::nullopt);
-      result = running.result;
+      const Seconds left = needed + options_.filler_after - clock_.now();
+      has_news = running.wait(may_fill ? std::max(left, Seconds(0)) : kLong);
     }
-    if (result) {
-      if (failure) std::rethrow_exception(failure);
+    if (const std::optional<ToolResult> result = running.result()) {
       ToolEvent ended = event(ToolEvent::Kind::kEnded);
       ended.status = result->status;
       tell(ended);
       return *result;
     }
-    if (progress) {
+    if (const auto progress = running.take_progress()) {
       ToolEvent more = event(ToolEvent::Kind::kProgress);
       more.progress = *progress;
       tell(more);
     }
-    if (may_fill && std::chrono::steady_clock::now() >= filler_at) {
-      has_filler_ = true;
-      ToolEvent filler = event(ToolEvent::Kind::kFiller);
-      filler.text = options_.filler;
-      tell(filler);
-      try {
-        session.say_aside(options_.filler, stop);
-      } catch (const std::exception&) {  // a stop, which the tool sees too, or the voice is lost
-      }
-    }
+    if (may_fill && !has_news) fill(session, call, stop);
+  }
+}
+
+void ToolRounds::fill(Session& session, const ToolCall& call, const std::stop_token& stop) {
+  has_filler_ = true;
+  tell({.kind = ToolEvent::Kind::kFiller, .call = call, .text = options_.filler});
+  try {
+    session.say_aside(options_.filler, stop);
+  } catch (const std::exception&) {  // a stop, which the tool sees too, or the voice is lost
   }
 }
 

@@ -8,30 +8,32 @@
 #include <string>
 #include <vector>
 
-#include "act/tool_runner.h"
+#include "act/background_calls.h"
 #include "core/clock.h"
 #include "hear/transcripts/transcript_source.h"
+#include "runtime/converse/early_calls.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/tool_event.h"
+#include "runtime/converse/tool_round_options.h"
 #include "runtime/converse/turn.h"
 #include "text/tools/tool_call.h"
 
 namespace predgen {
 
-struct ToolRoundOptions {
-  int64_t max_rounds = 4;  // of calls in a turn, each followed by more of the answer
-  std::string filler{};    // said while the user waits for a tool; empty: nothing
-  Seconds filler_after{0.7};
-};
-
 /// Turns of a session in which the model's calls are run: once the user's words are final and the
-/// answer has the whole call, never before. What a tool says joins the history as its message, and
-/// the answer goes on. A tool that asks is called after the user's next words, if they are a yes.
-/// Used by the session's thread; borrows the rest.
+/// answer has the whole call. Before that only EarlyCalls run, which change nothing: the answer is
+/// the one that it would be without them, if the tools said the same. What a tool says joins the
+/// history as its message, and the answer goes on. A tool that asks is called after the user's next
+/// words, if they are a yes. Used by the session's thread; borrows the rest.
 class ToolRounds {
  public:
-  ToolRounds(act::ToolRunner& runner, const ToolRoundOptions& options, const Clock& clock)
-      : runner_(runner), options_(options), clock_(clock) {}
+  ToolRounds(act::BackgroundCalls& calls, const ToolRoundOptions& options, const Clock& clock)
+      : calls_(calls),
+        options_(options),
+        clock_(clock),
+        early_(calls, options_, clock, [this](const ToolEvent& event) { tell(event); }) {}
+  ToolRounds(const ToolRounds&) = delete;
+  ToolRounds& operator=(const ToolRounds&) = delete;
 
   /// From the next turn on, in the session's thread.
   void set_listener(std::function<void(const ToolEvent&)> on_event) {
@@ -59,11 +61,19 @@ class ToolRounds {
   };
   std::optional<TurnResult> begin(Session& session, TranscriptSource& source,
                                   const TurnObserver& observer, const std::stop_token& stop);
+  /// Runs the calls of an answer, and goes on with it, until there are none.
+  void answer_calls(Session& session, TurnResult& whole, const TurnObserver& observer,
+                    const std::stop_token& stop);
   void run(Session& session, Round& round, const std::stop_token& stop);
   std::string result_of(Session& session, const ToolCall& call, Round& round,
                         const std::stop_token& stop);
-  act::ToolResult wait_for(Session& session, const act::Tool& tool, const ToolCall& call,
-                           const std::stop_token& stop);
+  act::ToolResult call_tool(Session& session, const act::Tool& tool, const ToolCall& call,
+                            const std::stop_token& stop);
+  /// Waits for its result. `ahead`: how long it had run when the answer needed it.
+  act::ToolResult wait_for(Session& session, act::BackgroundCall& running, const ToolCall& call,
+                           Seconds ahead, const std::stop_token& stop);
+  /// Says the filler, and tells of it.
+  void fill(Session& session, const ToolCall& call, const std::stop_token& stop);
   /// Asks the user whether to make a call.
   std::string ask(const ToolCall& call);
   /// The assistant says `text` of its own, which ends the turn.
@@ -73,9 +83,10 @@ class ToolRounds {
     if (on_event_) on_event_(event);
   }
 
-  act::ToolRunner& runner_;
+  act::BackgroundCalls& calls_;
   const ToolRoundOptions options_;
   const Clock& clock_;
+  EarlyCalls early_;
   std::function<void(const ToolEvent&)> on_event_;
   std::optional<ToolCall> waiting_;   // for the user's yes
   std::optional<ToolCall> approved_;  // by it

@@ -62,6 +62,7 @@ struct TurnMetrics {
   int64_t draft_model_nfe_to_first_sentence = 0, draft_model_speculative_nfe = 0,
           draft_model_total_nfe = 0;
   int64_t spec_tokens_drafted = 0, spec_tokens_accepted = 0, spec_tokens_wasted = 0;
+  int64_t early_calls = 0, early_calls_kept = 0;  // begun before the final transcript (EarlyCalls)
 };
 
 /// One thing that happened, for traces and the no-look-ahead test.
@@ -118,6 +119,13 @@ struct TurnResult {
   std::optional<TurnError> error;
 };
 
+/// A whole call in a draft.
+struct DraftedCall {
+  ToolCall call;
+  std::string key;       // the same for the same call, however it is written
+  int64_t num_kept = 0;  // how many later transcripts in a row have kept it
+};
+
 /// Gets what a person may see. Draft text is not committed: only a local pane may show it.
 struct TurnObserver {
   std::function<void(const Transcript&)> on_transcript = [](const Transcript&) {};
@@ -125,6 +133,10 @@ struct TurnObserver {
   /// draft: what it kept, and the token that it added.
   std::function<void(const std::string& draft, size_t accepted_bytes)> on_draft =
       [](const std::string&, size_t) {};
+  /// The calls of the draft, after each transcript that has left it with some, or with none after
+  /// some; not those behind results of tools.
+  std::function<void(const std::vector<DraftedCall>&)> on_calls =
+      [](const std::vector<DraftedCall>&) {};
   /// How likely the turn is over, judged by these words, from the pass that verifies the draft
   /// against them (EndByWords). Empty: passes do not compute it.
   std::function<void(const std::string& words, double probability)> on_end_by_words{};

@@ -50,6 +50,7 @@ void TurnAnswer::give(const Transcript& heard) {
   reader_.emplace(session_.tokenizer, config.turn.split_mode, config.tools.names,
                   answer_start(session_.tokenizer, answered));
   opening_.emplace(config.turn.speaks_clauses);
+  const DraftedRounds::Round& drafted = session_.drafts.enter(turn_.round, answered);
   SynthesisPause pause(session_.voice);  // until the first pass, the verification, is done
   turn_.pace.begin(begin_, passes_);
   const SpeculationStep step =
@@ -60,7 +61,7 @@ void TurnAnswer::give(const Transcript& heard) {
                                    turn_.note_tokens(tokens);
                                    return follow(tokens);
                                  },
-                                 {.first_sentence = turn_.first_sentence});
+                                 {.first_sentence = drafted.first_sentence});
   throw_if_stopped(turn_.stop);
   take(reader_->finish());
   note_end(step);
@@ -105,7 +106,8 @@ void TurnAnswer::take_sentence(const SentenceSplitter::Sentence& sentence) {
     metrics.ttfs_paper = (now - begin_).count();
     metrics.nfe_to_first_sentence = session_.speculator.num_forward_passes() - passes_;
     // A draft as long as the answer may be has its first sentence, full stop or not.
-    const auto ready = turn_.sentence_ready ? turn_.sentence_ready : drafted_at(result.events);
+    const auto whole = session_.drafts.now().sentence_ready;
+    const auto ready = whole ? whole : drafted_at(result.events);
     metrics.ready_before_end = metrics.nfe_to_first_sentence == 0 && ready && *ready <= turn_ended_;
     metrics.draft_model_nfe_to_first_sentence = turn_.num_draft_model_passes() - draft_passes_;
     result.first_sentence = sentence.text;

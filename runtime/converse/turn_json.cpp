@@ -25,7 +25,9 @@ Json metrics_json(const TurnMetrics& metrics) {
           {"draft_model_total_nfe", metrics.draft_model_total_nfe},
           {"spec_tokens_drafted", metrics.spec_tokens_drafted},
           {"spec_tokens_accepted", metrics.spec_tokens_accepted},
-          {"spec_tokens_wasted", metrics.spec_tokens_wasted}};
+          {"spec_tokens_wasted", metrics.spec_tokens_wasted},
+          {"early_calls", metrics.early_calls},
+          {"early_calls_kept", metrics.early_calls_kept}};
 }
 
 }  // namespace predgen

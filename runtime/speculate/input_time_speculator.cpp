@@ -14,6 +14,11 @@ namespace {
 
 constexpr int64_t kWidestPart = 16;
 
+TokenIds joined(TokenIds tokens, TokenSpan more) {
+  tokens.insert(tokens.end(), more.begin(), more.end());
+  return tokens;
+}
+
 }  // namespace
 
 void SpeculationConfig::validate() const {
@@ -42,13 +47,6 @@ InputTimeSpeculator::InputTimeSpeculator(Engine& engine, Verifier& verifier, Gen
       candidates_(std::max<int64_t>(config.num_candidates - 1, 1)) {
   config.validate();
 }
-
-void InputTimeSpeculator::use(Verifier& verifier, Generator& generator) {
-  verifier_ = &verifier;
-  generator_ = &generator;
-}
-
-TokenSpan InputTimeSpeculator::answer() const { return sequence_.tokens().subspan(prompt_length_); }
 
 bool InputTimeSpeculator::is_current(TokenSpan prompt) const {
   return verified_ && prompt_length_ == prompt.size() &&
@@ -138,8 +136,7 @@ std::optional<TokenIds> InputTimeSpeculator::verify(TokenSpan prompt, std::strin
                                                     const SpeculationLimits& limits,
                                                     const PromptReader& reader,
                                                     SpeculationStep& step) {
-  TokenIds whole(answer().begin(), answer().end());
-  whole.insert(whole.end(), rest_.begin(), rest_.end());
+  TokenIds whole = joined({answer().begin(), answer().end()}, rest_);
   step.num_reused = replace_prompt(prompt);
   const int64_t room = context_length() - static_cast<int64_t>(prompt.size());
   whole.resize(std::min(whole.size(), static_cast<size_t>(std::min(room, config.max_new_tokens))));
@@ -230,11 +227,6 @@ std::optional<TokenIds> InputTimeSpeculator::verify_part(const GenerationConfig&
   return TokenIds(answer().begin() + length, answer().end());
 }
 
-TokenSpan InputTimeSpeculator::next_part(TokenSpan draft, int64_t max_tokens) const {
-  return draft.first(
-      static_cast<size_t>(std::min({std::ssize(draft), width_->best(), max_tokens})));
-}
-
 void InputTimeSpeculator::extend(TokenIds found, int64_t num_kept, TokenSpan draft,
                                  const GenerationConfig& config, SpeculationStep& step) {
   const bool ended =
@@ -294,6 +286,27 @@ int64_t InputTimeSpeculator::prefill(TokenSpan prompt, const GenerationConfig& c
   return num_forward_passes_ - passes_before;
 }
 
+SetAside InputTimeSpeculator::exchange(SetAside other, TokenSpan prompt) {
+  const TokenSpan old = sequence_.tokens().first(prompt_length_), drafted = answer();
+  SetAside now{.prompt = {old.begin(), old.end()},
+               .answer = {drafted.begin(), drafted.end()},
+               .rest = rest_,
+               .is_verified = verified_,
+               .candidates = candidates_.newest_first()};
+  reset_answer();
+  TokenIds& rest = other.rest;
+  verified_ = other.is_verified && std::ranges::equal(prompt, other.prompt);
+  if (verified_) {
+    sequence_.replace(joined(std::move(other.prompt), other.answer));
+    prompt_length_ = prompt.size();
+  } else {
+    rest = joined(std::move(other.answer), rest);
+  }
+  rest_ = std::move(rest);
+  for (size_t i = other.candidates.size(); i-- > 0;) candidates_.add(other.candidates[i]);
+  return now;
+}
+
 void InputTimeSpeculator::reset_answer() {
   if (!verified_) sequence_.truncate(static_cast<int64_t>(prompt_length_));
   verified_ = true;
@@ -302,12 +315,6 @@ void InputTimeSpeculator::reset_answer() {
   candidates_.clear();
   saved_logits_1V_.reset();
   prompt_length_ = sequence_.tokens().size();
-}
-
-void InputTimeSpeculator::roll_back(int64_t num_tokens) {
-  sequence_.truncate(std::min(num_tokens, sequence_.size()));
-  prompt_length_ = sequence_.tokens().size();
-  reset_answer();
 }
 
 }  // namespace predgen

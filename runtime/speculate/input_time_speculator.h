@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -62,6 +63,13 @@ struct SpeculationLimits {
   int64_t first_sentence = std::numeric_limits<int64_t>::max();
 };
 
+/// A prompt and its answer that were set aside, to be gone on with.
+struct SetAside {
+  TokenIds prompt{}, answer{}, rest{};  // rest: of a draft, behind the answer; not verified
+  bool is_verified = false;             // the answer, against the prompt
+  std::vector<TokenIds> candidates{};   // the newest first
+};
+
 /// Is given the model's prediction after the first `num_tokens` of a prompt by the pass that runs
 /// the last of them; not called if an earlier pass ran it.
 struct PromptReader {
@@ -78,7 +86,10 @@ class InputTimeSpeculator {
                       const SpeculationConfig& config = {});
 
   /// Replaces both from the next update on.
-  void use(Verifier& verifier, Generator& generator);
+  void use(Verifier& verifier, Generator& generator) {
+    verifier_ = &verifier;
+    generator_ = &generator;
+  }
   const Verifier& verifier() const { return *verifier_; }
 
   /// Replaces the prompt, verifies the current answer against it in one pass together with the
@@ -108,17 +119,26 @@ class InputTimeSpeculator {
   int64_t prefill(TokenSpan prompt, const GenerationConfig& config = {});
 
   /// The answer so far, stop token included. Valid until the next call.
-  TokenSpan answer() const;
+  TokenSpan answer() const { return sequence_.tokens().subspan(prompt_length_); }
 
   /// Within `on_tokens`: whether more of the last answer is to be verified.
   bool is_verifying() const { return !rest_.empty(); }
+
+  /// Goes on with the answer of `other`, which the update() to `prompt` verifies, or takes as it is
+  /// if it was verified against these ids: no pass. Returns the one of now. The cache keeps what
+  /// the next prompt shares with the last one.
+  SetAside exchange(SetAside other, TokenSpan prompt);
 
   /// Forgets the answer, keeps the cache: the next turn starts. The answer's own tokens stay cached
   /// too, for a history that holds them.
   void reset_answer();
 
   /// Forgets everything after the first `num_tokens` tokens: undoes a turn that failed.
-  void roll_back(int64_t num_tokens);
+  void roll_back(int64_t num_tokens) {
+    sequence_.truncate(std::min(num_tokens, sequence_.size()));
+    prompt_length_ = sequence_.tokens().size();
+    reset_answer();
+  }
   /// Tokens of prompt and answer.
   int64_t num_tokens() const { return sequence_.size(); }
 
@@ -145,7 +165,10 @@ class InputTimeSpeculator {
   std::optional<TokenIds> verify_part(const GenerationConfig& config, SpeculationStep& step,
                                       TokenIds& guess);
   /// What one pass verifies of `draft`.
-  TokenSpan next_part(TokenSpan draft, int64_t max_tokens) const;
+  TokenSpan next_part(TokenSpan draft, int64_t max_tokens) const {
+    return draft.first(
+        static_cast<size_t>(std::min({std::ssize(draft), width_->best(), max_tokens})));
+  }
   /// Extends the answer by `num_kept` tokens that a pass has verified and the one after them, if
   /// there may be one. `draft`: what was unverified before that pass.
   void extend(TokenIds found, int64_t num_kept, TokenSpan draft, const GenerationConfig& config,

@@ -115,7 +115,7 @@ struct ResponseDone {
   const std::vector<ConversationItem>& items;
 };
 
-/// A draft, which is not the answer yet. Sent only if asked for, as are the three below.
+/// A draft, which is not the answer yet. Sent only if asked for, as are the four below.
 struct DraftMade {
   std::string transcript;
   std::string kept, drafted;  // the draft is both together
@@ -127,6 +127,10 @@ struct DraftKept {
 };
 struct SentenceReady {
   std::string text;
+};
+/// The draft calls a function, and later words have kept that; it is not made yet, and may not be.
+struct CallPredicted {
+  const ToolCall& call;
 };
 struct TurnMeasured {
   std::string response;
@@ -146,7 +150,7 @@ using ConversationEvent =
     std::variant<SessionCreated, Limited, SessionUpdated, ItemAdded, ItemRetrieved, ItemDeleted,
                  ItemTruncated, SpeechStarted, TurnSpoken, SoundCleared, ResponseBegun,
                  MessageBegun, TextAdded, SoundAdded, MessageDone, CallMade, ResponseDone,
-                 DraftMade, DraftKept, SentenceReady, TurnMeasured, Failure, ConversationEnded>;
+                 DraftMade, DraftKept, SentenceReady, CallPredicted, TurnMeasured, Failure, ConversationEnded>;
 
 /// Receives the events. Called by any thread, which may hold the conversation's locks: it must
 /// neither block nor call the conversation.

@@ -1,8 +1,10 @@
 #include "serve/realtime/draft_events.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/text.h"
+#include "runtime/converse/early_calls.h"
 
 namespace predgen::serve {
 namespace {
@@ -19,6 +21,7 @@ void DraftEvents::begin_turn() {
   draft_.clear();
   last_draft_.clear();
   has_answer_ = false;
+  predicted_.clear();
 }
 
 void DraftEvents::hear(const Transcript& heard) {
@@ -34,6 +37,22 @@ void DraftEvents::draft(const std::string& text, size_t accepted_bytes, bool is_
                                .kept = kept,
                                .drafted = text.substr(accepted_bytes),
                                .rejected = rest_after(last_draft_, kept)});
+}
+
+void DraftEvents::predict(const std::vector<DraftedCall>& calls, bool is_wanted) {
+  for (const DraftedCall& drafted : calls) {
+    const bool is_known = std::ranges::find(predicted_, drafted.key) != predicted_.end();
+    if (drafted.num_kept == 0 || is_known) continue;
+    predicted_.push_back(drafted.key);
+    if (is_wanted) listener_.on_event(CallPredicted{drafted.call});
+  }
+}
+
+std::pair<int64_t, int64_t> DraftEvents::count_predicted(const std::vector<ToolCall>& made) const {
+  const auto num_made = std::ranges::count_if(predicted_, [&](const std::string& key) {
+    return std::ranges::find(made, key, canonical_call) != made.end();
+  });
+  return {std::ssize(predicted_), num_made};
 }
 
 void DraftEvents::answer(const std::string& text, bool is_wanted) {

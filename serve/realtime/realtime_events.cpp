@@ -237,6 +237,10 @@ struct Writer {
   void operator()(const SentenceReady& sentence) const {
     send("predgen.sentence.ready", {{"text", sentence.text}});
   }
+  void operator()(const CallPredicted& predicted) const {
+    send("response.function_call.predicted",
+         {{"name", predicted.call.name}, {"arguments", predicted.call.arguments}});
+  }
   void operator()(const TurnMeasured& measured) const {
     Seconds end_of_turn{0};
     for (const TurnEvent& event : measured.result.events) {

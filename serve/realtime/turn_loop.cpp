@@ -180,6 +180,8 @@ void TurnLoop::take(const Answered& answered) {
   if (has_audio_ && sink_) sink_->drain();  // what a resampler holds
   host_.metrics.count_turn(result.metrics);
   host_.metrics.count_generated(std::ssize(result.answer));
+  const auto [num_predicted, num_made] = drafts_.count_predicted(result.calls);
+  host_.metrics.count_predicted_calls(num_made, num_predicted - num_made);
   if (result.error) {
     return dialogue_.fail(to_api_error(*result.error));
   }

@@ -27,6 +27,9 @@ class TurnLoop {
   void take(const Heard& heard) { drafts_.hear(heard.transcript); }
   void take(const Drafted& drafted);
   void take(const SentenceDrafted& drafted);
+  void take(const CallsDrafted& drafted) {
+    drafts_.predict(drafted.calls, dialogue_.wants("calls"));
+  }
   void take(const Said& said);
   void take(const Answered& answered);
   void take(const BrokenOff&) { dialogue_.clear_up(); }

@@ -3,12 +3,14 @@
 import importlib.util
 import json
 import os
+import subprocess
 import sys
 import tempfile
+import threading
 import urllib.request
 from pathlib import Path
 
-from program import REPOSITORY, check, run
+from program import PREDGEN, REPOSITORY, check, run
 from skipping import skip_without
 
 skip_without("mcp", "a tool server")
@@ -86,6 +88,33 @@ def check_asking(scratch, model):
     check(calls_of(scratch) == ["kitchen True"], "and nothing else does")
 
 
+def check_early(scratch, model):
+    """A lamp that only reads, as the file says, runs before the last word: that comes once it has answered."""
+    file = write_servers(scratch, "reads.json", tools={"*": {"effects": "read"}})
+    arguments = [PREDGEN, "chat", "--model", str(model), "--threads", "1", "--mcp", str(file), "--transcripts", "-",
+                 "--early-stable", "0"]
+    process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+    watchdog = threading.Timer(120, process.kill)
+    watchdog.start()
+    said = json.dumps({"text": "Quick, the lamp", "final": False})
+    process.stdin.write(said + "\n")
+    process.stdin.flush()
+    log = ""
+    while "while you speak" not in log.partition("done after")[2] and (line := process.stderr.readline()):
+        log += line
+    calls = calls_of(scratch)
+    final = json.dumps({"text": "Quick, the lamp!", "end_of_turn": True})
+    text, rest = process.communicate(final + "\n")
+    watchdog.cancel()
+    check("[switch_lamp: running while you speak]" in log and calls == ["kitchen True"], f"it runs early: {log}")
+    check("[switch_lamp: kept, done after" in rest and text.strip() == AFTER, f"its result stands: {text} {rest}")
+    check(not calls_of(scratch), "it has run once")
+    result = chat(model, "--mcp", file, "--early-calls", "0", "--transcripts", "-", lines=[said, final])
+    check("while you" not in result.stderr and result.stdout == text, f"not if that is switched off: {result.stderr}")
+    calls_of(scratch)
+
+
 def check_mistakes(scratch, model):
     file = write_servers(scratch, "broken.json", cwd="/no/such/folder")
     for arguments, text in ((("--mcp", scratch / "absent.json"), "absent.json"), (("--mcp", file), "'lamps'")):
@@ -148,6 +177,7 @@ def main(scratch):
     check_mistakes(scratch, model)
     check_chat(scratch, model)
     check_asking(scratch, model)
+    check_early(scratch, model)
     check_serve(scratch, model)
 
 

@@ -15,6 +15,7 @@ ANSWERS = {
     "<|talk|>": ["Hello", " there."],
     "<|call|>": ["Wait a", " moment.", "<tool_call>", '\n{"name": "switch_lamp", "argu', 'ments": ',
                  json.dumps(ARGUMENTS), "}\n", "</tool_call>"],
+    "<|quick|>": ["<tool_call>"],  # which goes on as above
     "<|after|>": ["The lamp", " is", " on."],
     "<|broken|>": ["Oh.", '<tool_call>{"name": "oven"'],
     # As Qwen2.5-Coder calls Home Assistant's functions.
@@ -36,6 +37,7 @@ TEMPLATE = """{%- if tools %}<|im_start|>system
 {% endfor %}
 {%- if add_generation_prompt %}<|im_start|>assistant
 {%- if messages[-1].role == 'tool' %}<|after|>
+{%- elif tools and 'Quick' in messages[-1].content %}<|quick|>
 {%- elif tools and 'lamp' in messages[-1].content %}<|call|>
 {%- elif tools and 'kitchen light' in messages[-1].content %}<|home|>
 {%- elif tools and 'oven' in messages[-1].content %}<|broken|>

@@ -6,16 +6,20 @@
 #include <vector>
 
 #include "act/tool_runner.h"
+#include "core/mutex.h"
 
 namespace predgen {
 
-/// Tools whose results a test gives; it keeps the calls.
+/// Tools whose results a test gives; it keeps the calls. Thread-safe while these run.
 struct FakeTools : act::ToolRunner {
   std::vector<act::Tool> tools() const override { return offered; }
   act::ToolResult run(const act::Tool& tool, const std::string& arguments,
                       const std::stop_token& stop,
                       const std::function<void(act::ToolProgress)>& on_progress) override {
-    calls.push_back(tool.own_name + " " + arguments);
+    {
+      const Lock lock(mutex);
+      calls.push_back(tool.own_name + " " + arguments);
+    }
     return answer(arguments, stop, on_progress);
   }
 
@@ -26,7 +30,8 @@ struct FakeTools : act::ToolRunner {
       answer = [](const std::string&, const std::stop_token&, const auto&) {
         return act::ToolResult{act::ToolResult::Status::kDone, "on"};
       };
-  std::vector<std::string> calls;
+  std::vector<std::string> calls;  // to be read when none runs
+  Mutex mutex;
 };
 
 }  // namespace predgen

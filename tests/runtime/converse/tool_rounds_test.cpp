@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "act/threaded_calls.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_tools.h"
 #include "tests/fakes/stage.h"
@@ -32,7 +33,7 @@ struct LampTalk {
   explicit LampTalk(const ToolRoundOptions& options = {},
                     std::function<std::string(const std::string&)> answer = call_lamp_once)
       : stage({.answer = std::move(answer), .max_draft_tokens = 200}),
-        rounds(runner, options, stage.clock) {
+        rounds(calls, options, stage.clock) {
     stage.session.set_max_new_tokens(200);
     rounds.set_listener([this](const ToolEvent& event) { lines.push_back(event_line(event)); });
     observer.on_text = [this](const std::string& text) { shown += text; };
@@ -44,6 +45,7 @@ struct LampTalk {
   std::string last_message() const { return stage.session.history().back().content; }
 
   FakeTools runner;
+  act::ThreadedCalls calls{runner};
   Stage stage;
   ToolRounds rounds;
   TurnObserver observer;

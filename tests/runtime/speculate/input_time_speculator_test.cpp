@@ -427,6 +427,39 @@ TEST(InputTimeSpeculator, JacobiGoesOnFromTheRejectedRows) {
   EXPECT_EQ(bench.model.pass_sizes.size(), 3u);
 }
 
+TEST(InputTimeSpeculator, TwoAnswersTakeTurns) {
+  const FakeLanguageModel model({.next = next_of});
+  Engine engine = borrowing_engine(model);
+  GreedyVerifier verifier;
+  AutoregressiveGenerator generator(engine);
+  InputTimeSpeculator speculator(engine, verifier, generator, 256);
+  const TokenIds first = with_header({1, 2}), second = with_header({1, 2, 9});
+  speculator.update(first, "", kConfig, {});
+  const TokenIds answer = to_ids(speculator.answer());
+  SetAside other = speculator.exchange({}, second);
+  EXPECT_EQ(other.answer, answer);
+  EXPECT_TRUE(speculator.answer().empty());
+  speculator.update(second, "", kConfig, {});
+  const TokenIds second_answer = to_ids(speculator.answer());
+  EXPECT_EQ(second_answer, plain_answer(model, second, kConfig));
+  // Verified against the same prompt, it takes no pass.
+  other = speculator.exchange(std::move(other), first);
+  EXPECT_EQ(other.answer, second_answer);
+  TokenIds told;
+  const SpeculationStep same = speculator.update(first, "", kConfig, [&](TokenSpan tokens) {
+    told.insert(told.end(), tokens.begin(), tokens.end());
+    return true;
+  });
+  EXPECT_EQ(same.num_forward_passes, 0);
+  EXPECT_EQ(told, answer);
+  // Against another one it is a draft.
+  const TokenIds third = with_header({1, 2, 3});
+  speculator.exchange(std::move(other), third);
+  const SpeculationStep step = speculator.update(third, "", kConfig, {});
+  EXPECT_EQ(step.num_drafted, std::ssize(second_answer));
+  EXPECT_EQ(to_ids(speculator.answer()), plain_answer(model, third, kConfig));
+}
+
 TEST(InputTimeSpeculator, PrefillCachesWithoutAnswering) {
   Bench bench(counting());
   const TokenIds prompt = with_header({1, 2});

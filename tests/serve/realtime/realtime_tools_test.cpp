@@ -121,6 +121,7 @@ TEST(RealtimeTools, NothingOfADraftedCallLeavesBeforeTheTurnEnds) {
   const std::vector<Json> events = talk.client.until("response.done");
   EXPECT_FALSE(has_raw_call(events));
   EXPECT_THAT(types_of(events), Not(Contains("predgen.sentence.ready")));
+  EXPECT_THAT(types_of(events), Not(Contains("response.function_call.predicted")));
   EXPECT_THAT(types_of(events), Not(Contains("response.output_audio.delta")));
   for (const Json& event : events) {
     const bool is_call = event["type"] == "response.function_call_arguments.done";
@@ -130,6 +131,25 @@ TEST(RealtimeTools, NothingOfADraftedCallLeavesBeforeTheTurnEnds) {
     }
   }
   EXPECT_EQ(events.back()["response"]["output"].at(0)["name"], "lamp");
+}
+
+TEST(RealtimeTools, ACallIsPredictedToWhoAsksOnceLaterWordsHaveKeptIt) {
+  LampHouse house;
+  LampTalk talk(house);
+  talk.update({{"predgen", {{"events", {"calls"}}}}});
+  talk.client.next("session.updated");
+  talk.hear("light");
+  await_draft(house, "</tool_call>");
+  talk.hear("light, please");
+  const Json predicted = talk.client.next("response.function_call.predicted");
+  EXPECT_EQ(predicted["name"], "lamp");
+  EXPECT_FALSE(predicted.contains("call_id"));  // it is not made yet
+  talk.hear("light, please", /*end_of_turn=*/true);
+  const std::vector<Json> events = talk.client.until("response.done");
+  EXPECT_EQ(events.back()["response"]["output"].at(0)["arguments"], predicted["arguments"]);
+  EXPECT_THAT(types_of(events), Not(Contains("response.function_call.predicted")));
+  EXPECT_THAT(house.metrics.text({}),
+              HasSubstr("predgen_predicted_calls_total{outcome=\"kept\"} 1\n"));
 }
 
 TEST(RealtimeTools, NothingInACallIsAboutRight) {

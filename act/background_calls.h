@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "act/tool_runner.h"
+#include "core/clock.h"
+
+namespace predgen::act {
+
+/// A call that runs beside whoever wants its result. Destroying it cancels the call, and waits for
+/// nothing. Used by one thread.
+class BackgroundCall {
+ public:
+  virtual ~BackgroundCall() = default;
+
+  /// nullopt: it still runs. Never waits; throws our own mistakes alone.
+  virtual std::optional<ToolResult> result() = 0;
+  /// What was told since the last time.
+  virtual std::optional<ToolProgress> take_progress() = 0;
+  /// Returns when there is a result or progress. False: `most` has passed without.
+  virtual bool wait(Seconds most) = 0;
+};
+
+/// Tools, and calls of them in the background: threads in real time, a timeline on a virtual clock.
+/// Used by one thread; outlives its calls.
+class BackgroundCalls {
+ public:
+  virtual ~BackgroundCalls() = default;
+
+  /// As ToolRunner::tools().
+  virtual std::vector<Tool> tools() const = 0;
+  /// Begins what ToolRunner::run() does.
+  virtual std::unique_ptr<BackgroundCall> begin(const Tool& tool, const std::string& arguments,
+                                                const std::stop_token& stop) = 0;
+};
+
+}  // namespace predgen::act
