@@ -14,7 +14,8 @@ usage: talk_waits.py PREDGEN PROMPTS [--count N] [--pause SECONDS] [--noise DB] 
   NAME=OPTIONS  ways to run `predgen talk`, instead of: as it is, by sound alone, and a plain cascade after a fixed pause
 
 Prints a row for each way. The wait is from the last voiced sample to the first that can be played. A turn is cut
-off if it ended before the prompt did, so that another turn follows.
+off if it ended before the prompt did, so that another turn follows. That does harm if something was heard of the answer
+to its first part, and the answer to the whole, asked after a pause of 3 s, does not begin with that.
 """
 import argparse
 import io
@@ -162,24 +163,48 @@ def recording(turns, text):
             "transcripts": [[heard, round(seconds, 3)] for heard, seconds in turns[0]["transcripts"]]}
 
 
+def heard_by(predgen, options, path, folder):
+    """The turns that `predgen talk` hears in a file."""
+    command = [predgen, "talk", "--input", path, "--output", folder / "answer.wav", "--overwrite", "--json",
+               "--max-new-tokens", "24", *options]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{shlex.join(map(str, command))}: {done.stderr.strip()}")
+    return json.loads(done.stdout)["turns"]
+
+
+def does_harm(turns, predgen, options, path, folder):
+    """Whether what was heard after the first part of a turn is no beginning of the answer to the whole."""
+    first = turns[0]["text"].strip()
+    if not first:
+        return False
+    kept, skip = [], 0
+    for option in options:
+        if skip == 0:
+            skip = {"--eager": 1, "--preemptive": 1, "--verifier": 2, "--shortest-wait": 2, "--longest-wait": 2}.get(option, 0)
+        if skip == 0:
+            kept.append(option)
+        skip = max(0, skip - 1)
+    whole = heard_by(predgen, [*kept, "--shortest-wait", "3", "--longest-wait", "3"], path, folder)
+    return not whole or not whole[0]["text"].strip().startswith(first)
+
+
 def measure(name, predgen, options, texts, folder):
     """Prints the row of a way. Returns its waits in seconds, how many turns were cut off, and a recording of each text."""
-    waits, parts, errors, count, cut, unheard, kept = [], {}, 0, 0, 0, 0, 0
+    waits, parts, errors, count, cut, harmful, unheard, kept = [], {}, 0, 0, 0, 0, 0, 0
     recordings = {}
     for i, text in enumerate(texts):
-        command = [predgen, "talk", "--input", folder / f"{i}.wav", "--output", folder / "answer.wav", "--overwrite", "--json",
-                   "--max-new-tokens", "24", *shlex.split(options)]
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit(f"{name}: {done.stderr.strip()}")
-        turns = json.loads(done.stdout)["turns"]
+        path = folder / f"{i}.wav"
+        turns = heard_by(predgen, shlex.split(options), path, folder)
         recordings[str(i + 1)] = recording(turns, text)
         if text:
             heard = words(" ".join(turn["heard"] for turn in turns))
             errors += word_errors(heard, words(text))
             count += len(words(text))
         unheard += not turns
-        cut += len(turns) > 1
+        if len(turns) > 1:
+            cut += 1
+            harmful += does_harm(turns, predgen, shlex.split(options), path, folder)
         if len(turns) != 1 or turns[0]["voice_to_voice"] is None:
             continue
         kept += turns[0]["first_sentence_kept"]
@@ -190,7 +215,7 @@ def measure(name, predgen, options, texts, folder):
                       ("recogniser", "end_of_turn", "model", "voice"))
     wrong = f"{100 * errors / count:.1f} % of words wrong" if count else "words unknown"
     print(f"{name}: {len(waits)} turns, wait P50 {1e3 * percentile(waits, 0.5):.0f} ms, P95 "
-          f"{1e3 * percentile(waits, 0.95):.0f} ms (medians of its parts: {means}); {cut} cut off, {unheard} not "
+          f"{1e3 * percentile(waits, 0.95):.0f} ms (medians of its parts: {means}); {cut} cut off ({harmful} with harm), {unheard} not "
           f"heard, {wrong}, {kept} first sentences kept from a draft; load "
           f"{os.getloadavg()[0]:.1f}", flush=True)
     return waits, cut, recordings

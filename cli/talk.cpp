@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,6 +13,7 @@
 #include "audio/make_audio_source.h"
 #include "audio/recording_source.h"
 #include "cli/command.h"
+#include "cli/enter_key.h"
 #include "cli/loaded_session.h"
 #include "cli/setting_flags.h"
 #include "cli/talk_view.h"
@@ -18,6 +21,7 @@
 #include "core/stop.h"
 #include "hear/hearing_options.h"
 #include "hear/make_recogniser.h"
+#include "hear/wake.h"
 #include "runtime/converse/conversation.h"
 #include "runtime/converse/sound_reader.h"
 
@@ -30,13 +34,15 @@ constexpr const char* kTalkExamples = R"(
 Speak; the answer is drafted meanwhile and begins when your turn is over. How long a pause ends it
 depends on how final it sounds (--shortest-wait to --longest-wait). Your words end an answer. The
 loudspeaker's echo is taken out of what the microphone hears, once it has been learnt in the first
-seconds of the first answer; with --headphones there is none. Ctrl-C leaves.
+seconds of the first answer; with --headphones there is none. With --wake, only what follows the
+phrase is answered, and what you say over an answer or soon after it. Ctrl-C leaves.
 
 A sound file is heard as fast as it was spoken, one turn or several.
 
 Examples:
   predgen talk
   predgen talk --headphones --recogniser tiny
+  predgen talk --recogniser base+moonshine --wake "hey jarvis"
   predgen talk --input question.wav --output answer.wav
   predgen talk --model qwen2.5-1.5b-instruct-q4_k_m --mcp examples/home.json --tool-filler "One moment."
   arecord -q -t raw -f S16_LE -r 16000 | predgen talk --input - --headphones
@@ -47,7 +53,14 @@ struct TalkOptions {
   HearingOptions hearing;
   std::string input = "mic", record, end_by = "sound+words";
   int64_t input_rate = 16000;
-  bool is_eager = false, has_headphones = false, json = false;
+  std::string wake;
+  double follow_up = 8;  // seconds
+  bool is_eager = false, has_headphones = false, json = false, pushes_to_talk = false;
+
+  std::optional<WakeRules> wake_rules() const {
+    if (wake.empty()) return std::nullopt;
+    return WakeRules{.phrase = wake, .follow_up = Seconds(follow_up)};
+  }
 };
 
 EndOfTurn make_end_of_turn(const TalkOptions& options) {
@@ -57,7 +70,7 @@ EndOfTurn make_end_of_turn(const TalkOptions& options) {
                     hearing.longest_wait);
   }
   const EndWaits waits = options.is_eager ? kEagerWaits : hearing.waits();
-  return {.is_detected = true,
+  return {.is_detected = !options.pushes_to_talk,
           .silence_ms = (waits.shortest_ms + waits.longest_ms) / 2,
           .waits = waits,
           .by_sound = options.end_by.starts_with("sound"),
@@ -75,7 +88,11 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   if (options.hearing.recogniser.empty()) {
     throw UserError("--recogniser is empty: give base, tiny, moonshine, a folder or an address");
   }
+  if (options.pushes_to_talk && options.input == "-") {
+    throw UserError("--push-to-talk and --input - both want stdin: use a microphone");
+  }
   options.conversation.check_audio_out(options.input);
+  if (!options.wake.empty()) WakePhrase{options.wake};  // is checked before anything is loaded
   const bool has_microphone = is_microphone(options.input);
   const EndOfTurn end = make_end_of_turn(options);
   SystemClock clock(stop);
@@ -107,19 +124,32 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   if (ToolRounds* tools = loaded.tools()) {
     tools->set_listener([&view](const ToolEvent& event) { view.show_call(event); });
   }
-  if (has_microphone) view.say("listening; ~ marks a draft of the answer; Ctrl-C leaves");
+  if (has_microphone) {
+    view.say(options.wake.empty()
+                 ? "listening; ~ marks a draft of the answer; Ctrl-C leaves"
+                 : fmt::format("asleep until you say \"{}\"; Ctrl-C leaves", options.wake));
+  }
   Conversation conversation(
       {.make_recogniser = make_recogniser,
        .sample_rate = audio->sample_rate(),
        .end = end,
        .while_speaking = while_speaking,
        .rules = {.language = language_heard(options.hearing.recogniser, options.hearing.language)},
+       .wake = options.wake_rules(),
        .tells_pauses =
            options.conversation.session.preempts || session.config().turn.waits_for_pauses,
        .answers = loaded.sink(),
        .tools = loaded.tools()},
       view, clock, stop);
-  const SoundReader reader(*audio, conversation, clock, stop);
+  std::optional<EnterKey> enter;
+  std::function<bool()> is_held;
+  if (options.pushes_to_talk) {
+    view.say("Enter begins what you say, and Enter ends it");
+    enter.emplace(STDIN_FILENO,
+                  [&view](bool is_on) { view.say(is_on ? "[you speak]" : "[heard]"); });
+    is_held = [&enter] { return enter->is_on(); };
+  }
+  const SoundReader reader(*audio, conversation, clock, stop, is_held);
   try {
     while (conversation.take_turn(session)) continue;
     loaded.drain();
@@ -158,7 +188,15 @@ void add_talk(CLI::App& app, const std::stop_token& stop) {
              "Folder that keeps what is heard, echo taken out: heard-1.wav, heard-2.wav, .. "
              "(nothing is kept without it)"}},
            settings_of(options->hearing),
-           {Setting("eager", options->is_eager,
+           {{"wake", options->wake,
+             "A phrase, as \"hey jarvis\": what is said before it is not answered. It is heard by "
+             "the "
+             "recogniser, and one letter in five may differ"},
+            {"follow_up", options->follow_up, between(0, 600),
+             "Seconds after an answer, or after the wake phrase alone, in which it is not needed"},
+            {"push_to_talk", options->pushes_to_talk,
+             "Enter begins what you say, and Enter ends it; nothing else is heard"},
+            Setting("eager", options->is_eager,
                     "Answer after half the pause. It cuts you off more often: speak on, the answer "
                     "stops, and if nothing of it was heard, your words are put together"),
             {"end_by", options->end_by, ends,
@@ -173,6 +211,7 @@ void add_talk(CLI::App& app, const std::stop_token& stop) {
              "One JSON document on stdout, at the end: what was heard and said, and how long it "
              "took"}}}));
   command->get_option("--eager")->excludes("--shortest-wait")->excludes("--longest-wait");
+  command->get_option("--push-to-talk")->excludes("--wake")->excludes("--eager");
   command->get_option("--preemptive")->excludes("--verifier")->excludes("--preset");
   command->callback([options, stop] { talk(*options, stop); });
 }

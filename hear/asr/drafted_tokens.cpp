@@ -1,7 +1,9 @@
 #include "hear/asr/drafted_tokens.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <numeric>
 
 namespace predgen::ears {
 namespace {
@@ -24,8 +26,21 @@ std::vector<int64_t> likeliest_of_rows(std::span<const float> logits, int64_t nu
   return likeliest;
 }
 
+std::vector<double> certainties_of_rows(std::span<const float> logits, int64_t num_tokens) {
+  std::vector<double> certainties;
+  for (auto row = logits.begin(); row != logits.end(); row += num_tokens) {
+    const float most = *std::max_element(row, row + num_tokens);
+    const double sum = std::accumulate(
+        row, row + num_tokens, 0.0,
+        [most](double sum_so_far, float logit) { return sum_so_far + std::exp(logit - most); });
+    certainties.push_back(1 / sum);
+  }
+  return certainties;
+}
+
 std::vector<int64_t> decode_drafted(const LikeliestNext& next, const std::vector<int64_t>& prompt,
-                                    std::vector<int64_t> draft, const TokenLimits& limits) {
+                                    std::vector<int64_t> draft, const TokenLimits& limits,
+                                    const RestOfDraft& rest) {
   const auto most = static_cast<size_t>(std::max<int64_t>(0, limits.most));
   std::vector<int64_t> text, asked = prompt;
   int64_t offset = 0;
@@ -41,7 +56,7 @@ std::vector<int64_t> decode_drafted(const LikeliestNext& next, const std::vector
     if (end != wrong || *other == limits.end || text.size() == most) return text;
     text.push_back(*other);
     if (text.size() == most) return text;
-    draft = rest_of({wrong, draft.end()}, *other);
+    draft = rest ? rest(text) : rest_of({wrong, draft.end()}, *other);
     asked = {text.back()};
     offset = std::ssize(prompt) + std::ssize(text) - 1;
   }

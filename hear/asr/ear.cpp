@@ -13,7 +13,7 @@ constexpr int64_t kInFront = kRate / 2;        // of a segment: the beginning of
 constexpr int64_t kFirstDecode = kRate / 4;    // samples of voice before the first one
 constexpr int64_t kJudgeAfter = 2 * kWindow;   // samples of a pause
 constexpr int64_t kJudgedPause = 5 * kWindow;  // that the judge wants to hear; it may have to come
-constexpr int64_t kSettled = kRate / 5;        // samples of a pause: the mark at the end counts
+constexpr int64_t kSettled = 4 * kWindow;      // samples of a pause: the mark at the end counts
 constexpr int64_t kTold = kRate / 10;          // samples of a pause, after which it is told again
 constexpr int64_t kToldPause = 4 * kRate;   // samples; the length of a longer one is not reported
 constexpr int64_t kOtherTurn = 2 * kRate;   // samples of silence that separate turns
@@ -76,7 +76,7 @@ void Ear::finish() {
   is_finished_ = true;
 }
 
-bool Ear::Segment::is_whole(int64_t lag) const {
+bool Ear::Segment::is_covered(int64_t lag) const {
   return decoded >= until + lag || (is_closed && decoded >= end);
 }
 
@@ -89,7 +89,7 @@ Need Ear::need() const {
   const bool has_more = judged_ - next.decoded >= std::clamp(2 * cost_, pace_.period, kMostPeriod);
   if (!activity_.is_active()) {
     const bool is_new = next.decoded < next.until + VoiceActivity::kPause;
-    return is_new || has_more ? Need::kPause : Need::kNothing;
+    return is_new || !next.is_sure || has_more ? Need::kPause : Need::kNothing;
   }
   const bool is_worth_it = next.decoded < 0 ? next.voice >= kFirstDecode : has_more;
   return is_worth_it ? Need::kPartial : Need::kNothing;
@@ -97,17 +97,21 @@ Need Ear::need() const {
 
 DecodeJob Ear::begin_decode() {
   const Segment& next = segments_.front();
-  decoding_until_ = next.is_closed ? next.end : judged_;
+  const Need need = next.is_closed          ? Need::kFinal
+                    : activity_.is_active() ? Need::kPartial
+                                            : Need::kPause;
+  is_careful_ = need != Need::kPartial && next.is_covered(pace_.lag) && !next.is_sure;
+  decoding_until_ = is_careful_ ? next.decoded : next.is_closed ? next.end : judged_;
   return {.segment = next.number,
-          .need = next.is_closed          ? Need::kFinal
-                  : activity_.is_active() ? Need::kPartial
-                                          : Need::kPause,
-          .sound = sound(next.begin, *decoding_until_)};
+          .need = need,
+          .sound = sound(next.begin, *decoding_until_),
+          .is_careful = is_careful_};
 }
 
 bool Ear::is_late() const {
   if (!decoding_until_ || was_stopped_ || segments_.empty()) return false;
   const Segment& front = segments_.front();
+  if (is_careful_ && !front.is_closed && activity_.is_active()) return true;
   if (front.is_closed) return *decoding_until_ < std::min(front.end, front.until + pace_.lag);
   return !activity_.is_active() && *decoding_until_ < front.until + VoiceActivity::kPause;
 }
@@ -118,6 +122,7 @@ void Ear::end_decode(const DecodeJob& job, const std::optional<Decoded>& decoded
   if (!decoded || segments_.empty() || segments_.front().number != job.segment) return;
   Segment& segment = segments_.front();
   segment.text = believable_text(decoded->text, segment.voice);
+  segment.is_sure = decoded->is_sure;
   segment.decoded = segment.begin + static_cast<int64_t>(job.sound.size());
   cost_ = judged_ - segment.decoded;
   if (decoded->is_end && !segment.is_closed) close(segment, segment.decoded);

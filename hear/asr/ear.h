@@ -30,12 +30,16 @@ struct DecodeJob {
   int64_t segment = 0;
   Need need = Need::kNothing;
   std::vector<float> sound{};
+  bool is_careful = false;  // the same sound was decoded, and the text is not sure
 };
 
 /// What a decoder made of it.
 struct Decoded {
   std::string text{};
   bool is_end = false;  // the decoder itself hears the end of the segment
+  bool is_sure = true;  // false: the same sound is to be decoded again, carefully
+  // How sure each word of the text is: the probability of its least likely token. Empty: unknown.
+  std::vector<double> certainties{};
 };
 
 /// Returns the probability of voice in the next window of a stream.
@@ -55,8 +59,9 @@ class Ear {
   /// partials from queueing.
   Need need() const;
   DecodeJob begin_decode();
-  /// Whether the decode that is running lacks voice after which there is a pause now: it delays the
-  /// one that will have it. Never true of two decodes in a row, so that texts come.
+  /// Whether the decode that is running cannot matter any more. It lacks voice after which there is
+  /// a pause now, and delays the one that will have it; or it is a careful one for a pause, and the
+  /// voice goes on. Never true of two decodes in a row, so that texts come.
   bool is_late() const;
   /// Whether the last decode was stopped: the next one must not be.
   bool was_stopped() const { return was_stopped_; }
@@ -85,9 +90,11 @@ class Ear {
     bool is_closed = false;
     int64_t decoded = -1;  // sound up to this sample is in the text; -1: none was decoded
     std::string text{};
+    bool is_sure = true;  // the text
 
     /// Whether the text covers all of its voice, by what was decoded.
-    bool is_whole(int64_t lag) const;
+    bool is_covered(int64_t lag) const;
+    bool is_whole(int64_t lag) const { return is_covered(lag) && is_sure; }
   };
 
   void hear_window(std::span<const float> window);
@@ -111,6 +118,7 @@ class Ear {
   int64_t cost_ = 0;                       // samples of sound that came while the last decode ran
   int64_t told_until_ = 0;                 // where the last segment that was told to its end ended
   std::optional<int64_t> decoding_until_;  // the end of the running decode's sound
+  bool is_careful_ = false;                // the running decode
   bool was_stopped_ = false, is_finished_ = false, is_end_judged_ = false;
   std::optional<double> end_;
   RecognisedSegment told_{.voice = HeardVoice{.is_in_words = true}};

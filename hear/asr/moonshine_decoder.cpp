@@ -1,6 +1,7 @@
 #include "hear/asr/moonshine_decoder.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <iterator>
 #include <string_view>
@@ -23,6 +24,17 @@ bool is_of_sound(const std::string& input) { return input.find(".encoder.") != s
 /// "present.0.decoder.key" for "past_key_values.0.decoder.key".
 std::string output_of(const std::string& input) {
   return "present" + input.substr(input.find('.'));
+}
+
+/// Without quotation marks, which cannot be heard: it begins in one now and then.
+std::string without_quotes(const std::string& text) {
+  std::string spoken;
+  for (const char byte : text) {
+    const bool is_apostrophe = byte == '\'' && !spoken.empty() &&
+                               std::isalnum(static_cast<unsigned char>(spoken.back())) != 0;
+    if (is_apostrophe || (byte != '\'' && byte != '"')) spoken += byte;
+  }
+  return spoken;
 }
 
 /// The first `count` rows of [1, kHeads, n, size].
@@ -78,13 +90,15 @@ MoonshineDecoder::Tokens MoonshineDecoder::likeliest_next(std::span<const int64_
                                                           int64_t offset, Cache& cache,
                                                           const std::stop_token& stop) const {
   const bool is_first = cache.values.empty();
-  const int64_t length = cache.sound.shape.at(1), width = cache.sound.shape.at(2);
-  const std::vector<int64_t> mask(static_cast<size_t>(length), 1);
+  const int64_t width = cache.sound.shape.at(2);
+  // Of the sound's samples, of which the network takes one in 384: this one stands for all. As many
+  // as the encoder has rows would fail from 9.2 s on.
+  const std::vector<int64_t> mask{1};
   const bool has_past[] = {!is_first};
   std::vector<OnnxInput> inputs{
       {.name = "input_ids", .shape = {1, std::ssize(tokens)}, .integers = tokens},
       {.name = "encoder_hidden_states", .shape = cache.sound.shape, .floats = cache.sound.values},
-      {.name = "encoder_attention_mask", .shape = {1, length}, .integers = mask},
+      {.name = "encoder_attention_mask", .shape = {1, 1}, .integers = mask},
       {.name = "use_cache_branch", .shape = {1}, .flags = has_past}};
   std::vector<std::vector<float>> kept;  // of tokens before the offset
   kept.reserve(past_.size());
@@ -115,7 +129,23 @@ MoonshineDecoder::Tokens MoonshineDecoder::likeliest_next(std::span<const int64_
     throw UserError("{} is the network of other tokens than the {} beside it", decoder_.name(),
                     num_tokens);
   }
+  cache.certainties.resize(static_cast<size_t>(offset));
+  std::ranges::copy(certainties_of_rows(logits, num_tokens), std::back_inserter(cache.certainties));
   return likeliest_of_rows(logits, num_tokens);
+}
+
+/// A piece that begins with a blank begins a word; the end of the text counts as one of the last.
+std::vector<double> MoonshineDecoder::certainties_of_words(
+    const Tokens& tokens, std::span<const double> certainties) const {
+  std::vector<double> words;
+  const size_t count = std::min(certainties.size(), tokens.size() + 1);
+  for (size_t i = 0; i < count; ++i) {
+    const bool is_begin = i < tokens.size() && tokens[i] >= kFirstPiece &&
+                          pieces_[static_cast<size_t>(tokens[i])].starts_with(' ');
+    if (is_begin || words.empty()) words.push_back(1);
+    words.back() = std::min(words.back(), certainties[i]);
+  }
+  return words;
 }
 
 std::string MoonshineDecoder::text_of(const Tokens& tokens) const {
@@ -123,7 +153,7 @@ std::string MoonshineDecoder::text_of(const Tokens& tokens) const {
   for (const int64_t token : tokens) {
     if (token >= kFirstPiece) text += pieces_[static_cast<size_t>(token)];
   }
-  return replace_ill_formed_utf8(text);
+  return without_quotes(replace_ill_formed_utf8(text));
 }
 
 std::optional<Decoded> MoonshineDecoder::decode(const DecodeJob& job, const std::stop_token& stop) {
@@ -134,6 +164,7 @@ std::optional<Decoded> MoonshineDecoder::decode(const DecodeJob& job, const std:
   const std::vector<int64_t> mask(sound.size(), 1);
   const std::vector<int64_t> shape{1, std::ssize(sound)};
   const double most = kMostTokensASecond * static_cast<double>(sound.size()) / kRate;
+  Decoded decoded;
   try {
     auto encoded = encoder_.run({{.name = "input_values", .shape = shape, .floats = sound},
                                  {.name = "attention_mask", .shape = shape, .integers = mask}},
@@ -144,10 +175,12 @@ std::optional<Decoded> MoonshineDecoder::decode(const DecodeJob& job, const std:
     };
     text.tokens = decode_drafted(next, {kBeginToken}, text.tokens,
                                  {.end = kEndToken, .most = 1 + static_cast<int64_t>(most)});
+    decoded.certainties = certainties_of_words(text.tokens, cache.certainties);
   } catch (const Interrupted&) {
     return std::nullopt;
   }
-  return Decoded{.text = text_of(text.tokens)};
+  decoded.text = text_of(text.tokens);
+  return decoded;
 }
 
 }  // namespace predgen::ears

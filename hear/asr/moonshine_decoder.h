@@ -31,12 +31,15 @@ class MoonshineDecoder : public Decoder {
   struct Cache {
     OnnxOutput sound{};                          // the encoder's
     std::map<std::string, OnnxOutput> values{};  // empty: no token was decoded yet
+    std::vector<double> certainties{};           // of the tokens after each place
   };
 
   void read_pieces(const std::filesystem::path& file);
   Tokens likeliest_next(std::span<const int64_t> tokens, int64_t offset, Cache& cache,
                         const std::stop_token& stop) const;
   std::string text_of(const Tokens& tokens) const;
+  std::vector<double> certainties_of_words(const Tokens& tokens,
+                                           std::span<const double> certainties) const;
 
   OnnxSession encoder_, decoder_;
   std::vector<std::string> past_;            // inputs for keys and values

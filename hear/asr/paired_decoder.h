@@ -1,28 +1,62 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "hear/asr/decoder.h"
-#include "hear/asr/moonshine_decoder.h"
-#include "hear/asr/whisper_decoder.h"
 
 namespace predgen::ears {
 
-/// Two recognisers of one transcript: a fast one hears while somebody speaks, a careful one decides
-/// the words of pauses and ends. What the fast one heard is the careful one's draft.
+/// A decoder that takes another one's text as a draft, which it verifies.
+class DraftedDecoder : public Decoder {
+ public:
+  /// Of the next decode of the job's segment.
+  virtual void draft(const DecodeJob& job, const std::string& text) = 0;
+};
+
+/// Two recognisers of one transcript. While somebody speaks, a fast one hears again and again, and
+/// a careful one now and then: its words replace the fast one's, which go on behind them. At pauses
+/// and ends, the fast one's text is final if the two agree so far as the careful one has heard, and
+/// the fast one is sure of each word behind that; else the careful one decodes. What the fast one
+/// heard is its draft. Where doubts are known before a pause, the careful one decodes at once.
 class PairedDecoder : public Decoder {
  public:
-  PairedDecoder(std::unique_ptr<MoonshineDecoder> fast, std::unique_ptr<WhisperDecoder> careful)
+  PairedDecoder(std::unique_ptr<Decoder> fast, std::unique_ptr<DraftedDecoder> careful)
       : fast_(std::move(fast)), careful_(std::move(careful)) {}
 
   DecoderPace pace() const override;
   std::optional<Decoded> decode(const DecodeJob& job, const std::stop_token& stop) override;
   void forget(uint32_t stream) override;
 
+  // Samples of a segment before the careful one hears it, and between two times.
+  static constexpr int64_t kFirstCheck = kRate * 6 / 5, kNextCheck = kRate * 4 / 5;
+
  private:
-  const std::unique_ptr<MoonshineDecoder> fast_;
-  const std::unique_ptr<WhisperDecoder> careful_;
+  /// What is known of a stream's segment.
+  struct Heard {
+    int64_t segment = -1;
+    int64_t num_checked = 0;           // samples that the careful one has heard
+    std::string checked{};             // its text, without the last words, which more sound changes
+    std::vector<std::string> words{};  // of that, bare
+    bool is_doubtful = false;          // early words of the last text of the fast one are
+  };
+
+  std::optional<Decoded> decode_carefully(const DecodeJob& job, Heard& known,
+                                          const std::stop_token& stop);
+  /// How many of the fast one's words the careful one has confirmed; nullopt: it heard others.
+  static std::optional<size_t> num_confirmed(const std::string& text, const Heard& known);
+  /// Whether all words but the last `num_late` are believed.
+  static bool is_sure(const Decoded& heard, const Heard& known, size_t num_late);
+
+  const std::unique_ptr<Decoder> fast_;
+  const std::unique_ptr<DraftedDecoder> careful_;
+  std::map<uint32_t, Heard> heard_;  // by stream
 };
 
 }  // namespace predgen::ears

@@ -94,29 +94,13 @@ void WhisperDecoder::read_tokens(const std::filesystem::path& file) {
     const size_t place = entry.find_last_of(" \t") + 1;  // 0: there is the number alone
     const auto bytes = from_base64(trimmed(entry.substr(0, place)));
     if (!bytes) throw UserError("{}: '{}' is no token in base64", file.string(), shortened(line));
-    bytes_[std::stoll(std::string(entry.substr(place)))] = *bytes;
+    token_texts_.add(std::stoll(std::string(entry.substr(place))), *bytes);
   }
 }
 
-/// By the longest token at each place, which need not be Whisper's own choice: what it does not
-/// choose is only a draft that is not kept.
 void WhisperDecoder::draft(const DecodeJob& job, const std::string& text) {
-  constexpr size_t kLongestToken = 16;  // bytes
-  if (numbers_.empty()) {
-    for (const auto& [number, bytes] : bytes_) numbers_.emplace(bytes, number);
-  }
-  SegmentTokens& drafted = texts_[job.stream] = {.segment = job.segment};
   const std::string spoken = text.empty() || text.starts_with(' ') ? text : ' ' + text;
-  for (size_t at = 0; at < spoken.size();) {
-    size_t length = std::min(kLongestToken, spoken.size() - at);
-    auto found = numbers_.end();
-    for (; length > 0 && found == numbers_.end(); --length) {
-      found = numbers_.find(std::string_view(spoken).substr(at, length));
-    }
-    if (found == numbers_.end()) return;
-    drafted.tokens.push_back(found->second);
-    at += found->first.size();
-  }
+  texts_[job.stream] = {.segment = job.segment, .tokens = token_texts_.tokens_of(spoken)};
 }
 
 WhisperDecoder::Cache WhisperDecoder::encode(std::span<const float> sound,
@@ -166,14 +150,6 @@ WhisperDecoder::Tokens WhisperDecoder::likeliest_next(std::span<const int64_t> t
   return likeliest_of_rows(logits, num_tokens_);
 }
 
-std::string WhisperDecoder::text_of(const Tokens& tokens) const {
-  std::string text;
-  for (const int64_t token : tokens) {
-    if (const auto found = bytes_.find(token); found != bytes_.end()) text += found->second;
-  }
-  return replace_ill_formed_utf8(text);
-}
-
 std::optional<Decoded> WhisperDecoder::decode(const DecodeJob& job, const std::stop_token& stop) {
   SegmentTokens& text = texts_[job.stream];
   text.begin(job.segment);
@@ -184,13 +160,18 @@ std::optional<Decoded> WhisperDecoder::decode(const DecodeJob& job, const std::s
     const auto next = [&](std::span<const int64_t> tokens, int64_t offset) {
       return likeliest_next(tokens, offset, sound, past, stop);
     };
-    text.tokens =
-        decode_drafted(next, prompt_, text.tokens,
-                       {.end = end_, .most = std::min(static_cast<int64_t>(most), context_ / 2)});
+    const std::string drafted = token_texts_.bytes_of(text.tokens);
+    const auto rest = [&](std::span<const int64_t> said) {
+      const size_t place = draft_place(drafted, token_texts_.bytes_of(said));
+      return token_texts_.tokens_of(std::string_view(drafted).substr(place));
+    };
+    text.tokens = decode_drafted(
+        next, prompt_, text.tokens,
+        {.end = end_, .most = std::min(static_cast<int64_t>(most), context_ / 2)}, rest);
   } catch (const Interrupted&) {
     return std::nullopt;
   }
-  return Decoded{.text = text_of(text.tokens)};
+  return Decoded{.text = replace_ill_formed_utf8(token_texts_.bytes_of(text.tokens))};
 }
 
 }  // namespace predgen::ears

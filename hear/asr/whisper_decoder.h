@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "hear/asr/decoder.h"
+#include "hear/asr/draft_text.h"
 #include "hear/asr/drafted_tokens.h"
 #include "hear/asr/log_mel.h"
 #include "hear/asr/model_files.h"
+#include "hear/asr/paired_decoder.h"
 #include "hear/onnx/onnx_session.h"
 
 namespace predgen::ears {
@@ -15,7 +17,7 @@ namespace predgen::ears {
 /// Whisper in sherpa-onnx's format, greedy: each decode runs the segment from its beginning. A
 /// segment's previous text drafts its next one, which the decoder verifies in a pass or two instead
 /// of one per token.
-class WhisperDecoder : public Decoder {
+class WhisperDecoder : public DraftedDecoder {
  public:
   /// `language`: a code that check_language() takes. UserError if it cannot be loaded; decode()
   /// throws Error if the networks are different ones.
@@ -24,8 +26,7 @@ class WhisperDecoder : public Decoder {
   DecoderPace pace() const override { return {}; }
   std::optional<Decoded> decode(const DecodeJob& job, const std::stop_token& stop) override;
   void forget(uint32_t stream) override { texts_.erase(stream); }
-  /// Another recogniser's text of the segment is the draft of its next decode.
-  void draft(const DecodeJob& job, const std::string& text);
+  void draft(const DecodeJob& job, const std::string& text) override;
 
  private:
   using Tokens = std::vector<int64_t>;
@@ -38,7 +39,6 @@ class WhisperDecoder : public Decoder {
   Cache encode(std::span<const float> sound, const std::stop_token& stop);
   Tokens likeliest_next(std::span<const int64_t> tokens, int64_t offset, const Cache& sound,
                         Cache& past, const std::stop_token& stop);
-  std::string text_of(const Tokens& tokens) const;
   int64_t width_of_layers() const { return num_layers_ * width_; }
 
   OnnxSession encoder_, decoder_;
@@ -48,9 +48,8 @@ class WhisperDecoder : public Decoder {
   // Keys, and values, before the first token: as many as sherpa-onnx gives, whose own models take
   // no other number; what is after the offset does not count.
   const std::vector<float> no_past_;
-  std::map<int64_t, std::string> bytes_;                 // of the tokens that are text
-  std::map<std::string, int64_t, std::less<>> numbers_;  // of these, for drafts
-  std::map<uint32_t, SegmentTokens> texts_;              // by stream
+  TokenTexts token_texts_;
+  std::map<uint32_t, SegmentTokens> texts_;  // by stream
 };
 
 }  // namespace predgen::ears

@@ -27,6 +27,7 @@ Conversation::Conversation(const Options& options, ConversationListener& listene
         const Lock lock(mutex_);
         turn_.request_stop();
       }) {
+  if (options_.wake && options_.asks) wake_.emplace(*options_.wake);
   if (!options_.make_recogniser) return;
   recogniser_.emplace(options_.make_recogniser, options_.sample_rate, clock, *this);
   recogniser_->set_end(options_.end);
@@ -100,6 +101,7 @@ bool Conversation::wait_for_work(const std::stop_token& stop) {
 std::stop_token Conversation::begin_turn(bool is_stopped) {
   const Lock lock(mutex_);
   if (options_.asks) act(taking_.on_silent(), "");
+  if (wake_) wake_->set_answering(clock_.now(), false);
   has_changed_ = is_blocked_ = false;
   if (!is_stopped) turn_ = {};
   begun_ = clock_.now();
@@ -137,6 +139,7 @@ std::optional<Transcript> Conversation::wait_newer(int64_t revision, Clock& cloc
   turns_.take(*newest);
   sound_.begin();
   if (options_.asks) act(taking_.on_taken(clock_.now()), "");
+  if (wake_) wake_->set_answering(clock_.now(), true);
   return newest;
 }
 
@@ -202,6 +205,7 @@ void Conversation::expect_end(const std::string& words, double probability) {
   {
     const Lock lock(mutex_);
     bare = turns_.bare(words);
+    if (wake_) bare = joined(wake_->skipped(), " ", bare);
   }
   recogniser_->expect_end(bare, probability);
 }
@@ -236,8 +240,15 @@ void Conversation::on_words(const std::string& words) {
   is_speaking_ = true;
   const Seconds now = clock_.now();
   turns_.note_words(now);
-  act(taking_.on_words(now, words), "");
-  queue_.push(words, /*is_final=*/false);
+  const std::string counts = counted(words);
+  if (wake_ && is_blank(counts) && !has_counted_) return;
+  has_counted_ = !is_blank(counts);
+  act(taking_.on_words(now, counts), "");
+  queue_.push(counts, /*is_final=*/false);
+}
+
+std::string Conversation::counted(const std::string& words) {
+  return wake_ ? wake_->on_words(clock_.now(), words) : words;
 }
 
 void Conversation::on_turn(const RecognisedTurn& turn) {
@@ -245,6 +256,8 @@ void Conversation::on_turn(const RecognisedTurn& turn) {
   bool is_turn = true;
   {
     const Lock lock(mutex_);
+    has_counted_ = false;
+    if (wake_) return end_turn(wake_->on_end(clock_.now(), turn.text));
     if (options_.asks) return end_turn(turn.text);
     if (!turn.was_committed) begun = first_words_.hear(turn.text, clock_.now());
     is_turn = turn.was_committed || !first_words_.is_untold();
@@ -261,6 +274,8 @@ void Conversation::on_lost(const SoundError& why) {
     ++num_lost_;
     is_new = std::exchange(lost_, why.what()) != why.what() || is_new;
     first_words_.forget(clock_.now());
+    has_counted_ = false;
+    if (wake_) wake_->on_end(clock_.now(), "");
     if (options_.asks) end_turn("");
   }
   if (is_new) listener_.on_event(SpeechLost{why.what()});
@@ -280,12 +295,15 @@ void Conversation::on_voice(bool is_active, Seconds ended) {
   const Lock lock(mutex_);
   is_speaking_ = is_speaking_ || is_active;
   if (!is_active) turns_.note_voice_end(ended);
+  if (wake_ && !wake_->on_voice(clock_.now(), is_active)) return;
   act(taking_.on_voice(clock_.now(), is_active), "");
 }
 
 void Conversation::on_pause(const std::string& words) {
   const Lock lock(mutex_);
-  const std::string all = turns_.with_lines(words);
+  const std::string counts = counted(words);
+  if (wake_ && is_blank(counts)) return;
+  const std::string all = turns_.with_lines(counts);
   if (all.size() > kMaxTurnBytes) return;
   queue_.push_stable(all);
   changed_.notify_all();
@@ -294,6 +312,18 @@ void Conversation::on_pause(const std::string& words) {
 void Conversation::look_at_sound() {
   if (taking_.state() != TurnTaking::State::kCommitted || !taking_.is_answering()) return;
   if (sound_.is_heard()) act(taking_.on_sound(clock_.now()), "");
+}
+
+void Conversation::tick() {
+  bool is_awake = false;
+  {
+    const Lock lock(mutex_);
+    if (options_.asks) tick_locked();
+    if (!wake_) return;
+    is_awake = has_counted_ || wake_->is_awake(clock_.now());
+    if (std::exchange(was_awake_, is_awake) == is_awake) return;
+  }
+  listener_.on_event(AwakeChanged{is_awake});
 }
 
 void Conversation::tick_locked() {

@@ -17,6 +17,7 @@
 #include "hear/transcripts/transcript_queue.h"
 #include "hear/turn_recogniser.h"
 #include "hear/turn_taking.h"
+#include "hear/wake.h"
 #include "runtime/converse/answer_sound.h"
 #include "runtime/converse/asked_turns.h"
 #include "runtime/converse/conversation_events.h"
@@ -45,6 +46,8 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
     EndOfTurn end{};                   // of a turn in it
     WhileSpeaking while_speaking = WhileSpeaking::kInterrupts;
     TurnTakingRules rules{};
+    /// Words count only as Wake has it, if `asks`; nullopt: all that is said counts.
+    std::optional<WakeRules> wake{};
     bool tells_pauses = false;          // Transcript::is_stable, for InputTimeWork::kPreempt
     AudioSink* answers = nullptr;       // where the answers' sound goes; null: another plays it
     EngineLock* engine_lock = nullptr;  // given up while words are waited for; null: it is kept
@@ -178,10 +181,7 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
   /// As TurnRecogniser::expect_end(), with `words` as transcripts have them.
   void expect_end(const std::string& words, double probability);
   /// Time has passed; at least every 20 ms.
-  void tick() {
-    const Lock lock(mutex_);
-    if (options_.asks) tick_locked();
-  }
+  void tick();
   /// Nothing more is heard: an unfinished turn counts as a turn, and wait_newer() ends after it, by
   /// throwing `failure` if there is one.
   void end(std::exception_ptr failure = {});
@@ -232,6 +232,8 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
   void act(const TurnActions& actions, const std::string& words) REQUIRES(mutex_);
   void look_at_sound() REQUIRES(mutex_);
   void tick_locked() REQUIRES(mutex_);
+  /// What counts of the words of the turn under way.
+  std::string counted(const std::string& words) REQUIRES(mutex_);
   void end_turn(const std::string& words) REQUIRES(mutex_);
 
   const Options options_;
@@ -243,6 +245,9 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
   mutable Mutex mutex_;
   std::condition_variable_any changed_;
   TurnTaking taking_ GUARDED_BY(mutex_);
+  std::optional<Wake> wake_ GUARDED_BY(mutex_);
+  bool was_awake_ GUARDED_BY(mutex_) = false;    // as was told
+  bool has_counted_ GUARDED_BY(mutex_) = false;  // words of the turn under way count
   AnswerSound sound_ GUARDED_BY(mutex_);
   FirstWords first_words_ GUARDED_BY(mutex_);  // for who asks himself
   AskedTurns turns_ GUARDED_BY(mutex_);

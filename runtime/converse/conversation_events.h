@@ -64,6 +64,11 @@ struct SpeechLost {
   std::string why;
 };
 
+/// The phrase was heard that wakes the assistant (Conversation::Options::wake), or is needed again.
+struct AwakeChanged {
+  bool is_awake;
+};
+
 // In sound, for who asks himself (Conversation::Options::asks).
 
 /// The user has begun to speak: there are words, and over an answer more than an acknowledgement.
@@ -82,12 +87,13 @@ struct TurnHeard {
   bool is_turn;
 };
 
-using ConversationEvent =
-    std::variant<Heard, Drafted, CallsDrafted, SentenceDrafted, Said, RoundsDropped, Answered, SoundStuck,
-                 BrokenOff, SpeechLost, SpeechBegun, WordsHeard, TurnHeard>;
+using ConversationEvent = std::variant<Heard, Drafted, CallsDrafted, SentenceDrafted, Said,
+                                       RoundsDropped, Answered, SoundStuck, BrokenOff, SpeechLost,
+                                       AwakeChanged, SpeechBegun, WordsHeard, TurnHeard>;
 
-/// Receives the events: those of a turn in the thread that answers; SpeechLost and those of sound
-/// in any thread, one at a time, with the recogniser's lock.
+/// Receives the events: those of a turn in the thread that answers; AwakeChanged in the thread that
+/// brings the sound; SpeechLost and those of sound in any thread, one at a time, with the
+/// recogniser's lock.
 class ConversationListener {
  public:
   virtual ~ConversationListener() = default;

@@ -17,11 +17,12 @@ constexpr Seconds kGrace{2.0}, kLate{15.0};
 }  // namespace
 
 SoundReader::SoundReader(AudioSource& audio, Conversation& conversation, Clock& clock,
-                         const std::stop_token& stop)
+                         const std::stop_token& stop, std::function<bool()> is_held)
     : audio_(audio),
       conversation_(conversation),
       clock_(clock),
       stop_(stop),
+      is_held_(std::move(is_held)),
       thread_([this](const std::stop_token& destroyed) {
         std::exception_ptr failure;
         try {
@@ -42,7 +43,22 @@ void SoundReader::read(const std::stop_token& destroyed) {
     const std::span<const float> block = audio_.read();
     throw_if_stopped(destroyed);
     if (block.empty()) return;
-    conversation_.add_sound(block);
+    const bool is_held = !is_held_ || is_held_();
+    if (is_held) {
+      conversation_.add_sound(block);
+    } else {
+      if (was_held_) commit();
+      conversation_.tick();
+    }
+    was_held_ = is_held;
+  }
+}
+
+void SoundReader::commit() {
+  try {
+    conversation_.commit_sound();
+  } catch (const SoundError&) {  // too little of it
+    conversation_.clear_sound();
   }
 }
 
@@ -53,7 +69,8 @@ void SoundReader::end_sound(const std::stop_token& destroyed) {
   const EndOfTurn end = conversation_.end_of_turn();
   const int64_t wait_ms = end.waits ? end.waits->longest_ms : end.silence_ms;
   const Seconds longest = Seconds(static_cast<double>(wait_ms) / 1000) + kGrace;
-  bool was_committed = false;
+  bool was_committed = is_held_ && was_held_;
+  if (was_committed) commit();
   for (Seconds added{0}; added < longest + kLate; added += kBlock) {
     pace.wait_for(block);
     throw_if_stopped(destroyed);

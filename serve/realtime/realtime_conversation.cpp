@@ -11,6 +11,7 @@ namespace {
 struct Nobody {
   static void take(const SoundStuck&) {}
   static void take(const RoundsDropped&) {}
+  static void take(const AwakeChanged&) {}
 };
 
 Conversation::Options conversation_options(const RealtimeHost& host) {

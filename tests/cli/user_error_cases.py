@@ -244,6 +244,9 @@ CASES = {
         --model {m} --input-rate 5 | --input-rate
         --model {m} --preemptive --preset eager | --preemptive | --preset
         --model {m} --eager --longest-wait 1 | --eager | --longest-wait
+        --model {m} --tts none --wake hey | 'hey' | fewer than 4 letters
+        --model {m} --wake computer --push-to-talk | --push-to-talk | --wake
+        --model {m} --tts none --push-to-talk --input - | --push-to-talk | --input -
         --model {m} --preemptive --verifier off | --preemptive | --verifier
         --model {m} --tts none --input data/samples/question.wav --record {m}/config.json | {m}/config.json | folder
         --model {m} --tts nobody | --tts | espeak

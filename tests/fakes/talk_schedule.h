@@ -12,8 +12,9 @@
 
 namespace predgen {
 
-/// A user as a recogniser hears him, at random: turns with words that are revised, coughs,
-/// acknowledgements, words that were none, and a recogniser that dies. Each word is said once.
+/// A user as two recognisers hear him, at random: turns with words that are revised, coughs,
+/// acknowledgements, words that were none, and a recogniser that dies. At pauses the fast one's
+/// words come first; the careful one may have others, later, or never. Each word is said once.
 class TalkSchedule {
  public:
   /// From now on until then; borrows all.
@@ -122,9 +123,27 @@ class TalkSchedule {
       return time + 0.1;
     }
     if (tells_voice) voice(time + 0.1, false);
-    time += 0.2 + random_.uniform();
-    turn(time, random_.below(20) == 0 ? "" : said);
-    return time;
+    return end_turn(time + 0.2, said);
+  }
+
+  double end_turn(double time, const std::string& said) {
+    if (random_.below(2) == 0) {
+      time += random_.uniform();
+      turn(time, random_.below(20) == 0 ? "" : said);
+      return time;
+    }
+    const std::string fast = random_.below(2) == 0 ? said : joined(said, " ", "zq");
+    words(time, fast);
+    const double lag = 0.05 + 0.6 * random_.uniform();
+    const uint64_t luck = random_.below(8);
+    if (luck < 3) {  // the fast one is believed, or the careful one has died
+      turn(time + lag, fast);
+    } else {
+      words(time + lag, luck == 3 ? "" : said);
+      if (luck == 3) words(time + lag + 0.01, said);
+      turn(time + lag + 0.3 * random_.uniform() + 0.01, said);
+    }
+    return time + lag + 0.32;
   }
 
   std::string next_word() {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 namespace predgen::ears {
@@ -123,6 +124,25 @@ TEST(DraftedTokens, WhatIsLeftOfADraftGoesOnBehindATokenThatItLacked) {
   EXPECT_EQ(passes_with({1, 2, 55, 4, 5, 6, 7, 8, 9}), 2) << "another one in its place";
   EXPECT_EQ(passes_with({1, 2, 55, 56, 3, 4, 5, 6, 7, 8, 9}), 2) << "some before it";
   EXPECT_EQ(passes_with({}), 10);
+}
+
+TEST(DraftedTokens, WhoKnowsTheTextSaysWhatIsLeftOfTheDraft) {
+  std::vector<std::vector<int64_t>> asked;
+  const auto rest = [&](std::span<const int64_t> text) -> std::vector<int64_t> {
+    asked.emplace_back(text.begin(), text.end());
+    return {text.back() + 1, text.back() + 2, 55};
+  };
+  EXPECT_EQ(decode_drafted(count, kPrompt, {1, 55}, {.end = kEnd + 100, .most = 7}, rest),
+            (std::vector<int64_t>{1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(asked, (std::vector<std::vector<int64_t>>{{1, 2}, {1, 2, 3, 4, 5}}));
+}
+
+TEST(DraftedTokens, ACertaintyIsTheProbabilityOfTheLikeliest) {
+  const std::vector<float> logits{0, 0, 0, 0, 5, std::log(3.0f), 0, -100, -100, -100};
+  const std::vector<double> found = certainties_of_rows(logits, 5);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_NEAR(found[0], std::exp(5) / (std::exp(5) + 4), 1e-6);
+  EXPECT_NEAR(found[1], 0.75, 1e-6);
 }
 
 }  // namespace

@@ -42,13 +42,16 @@ struct Listening {
       ++num_stopped;
     }
     if (job && now >= due) {
-      ear.end_decode(*job, Decoded{.text = words_in(job->sound), .is_end = is_end});
+      const bool is_sure = job->is_careful || job->need == Need::kPartial || !doubts_pauses;
+      ear.end_decode(*job,
+                     Decoded{.text = words_in(job->sound), .is_end = is_end, .is_sure = is_sure});
       job.reset();
       tell();
     }
     if (job || ear.need() == Need::kNothing) return;
     job = ear.begin_decode();
     needs.push_back(job->need);
+    num_careful += job->is_careful ? 1 : 0;
     lengths.push_back(std::ssize(job->sound));
     due = now + cost;
   }
@@ -73,7 +76,8 @@ struct Listening {
   Ear ear;
   int64_t now = 0, due = 0;  // windows
   std::optional<DecodeJob> job;
-  bool is_end = false, can_stop = true;
+  bool is_end = false, can_stop = true, doubts_pauses = false;
+  int num_careful = 0;
   int num_stopped = 0;
   std::vector<Need> needs;
   std::vector<int64_t> lengths;
@@ -101,7 +105,7 @@ TEST(Ear, SilenceIsNeitherToldNorDecoded) {
 TEST(Ear, WordsAreToldAgainAndAgainUntilThePhraseIsOver) {
   Listening to(3);
   to.hear(spoken(1, 4, 30, 30));
-  EXPECT_THAT(to.texts(), ElementsAre("1", "1 2", "1 2 3", "1 2 3 4", "1 2 3 4."));
+  EXPECT_THAT(to.texts(), ElementsAre("1", "1 2", "1 2 3", "1 2 3 4."));
   EXPECT_THAT(to.finals, ElementsAre("1 2 3 4."));
   // The decode of the pause had all of it: there is none for the final text.
   EXPECT_EQ(to.needs.back(), Need::kPause);
@@ -202,6 +206,48 @@ TEST(Ear, APauseDoesNotWaitForADecodeThatLacksItsVoice) {
   };
   EXPECT_EQ(windows_to_text(true), 1 + 30);
   EXPECT_GT(windows_to_text(false), 1 + 30 + 4);
+}
+
+TEST(Ear, ATextThatIsNotSureIsToldAndDecodedAgainCarefully) {
+  Listening to(3);
+  to.doubts_pauses = true;
+  to.hear(spoken(1, 2, 30, 5));
+  EXPECT_EQ(to.all.back().text, "1 2");  // 4 windows of the pause are in it, and 1 is behind
+  EXPECT_EQ(to.num_careful, 1);
+  const std::vector<int64_t> lengths = to.lengths;
+  ASSERT_GE(lengths.size(), 2u);
+  EXPECT_EQ(lengths[lengths.size() - 2], lengths.back()) << "the same sound";
+  for (const RecognisedSegment& one : to.all) EXPECT_FALSE(one.voice->is_in_words);
+  to.hear(spoken(1, 0, 0, 3));
+  EXPECT_EQ(to.all.back().text, "1 2.");
+  EXPECT_TRUE(to.all.back().voice->is_in_words);
+  to.hear(spoken(1, 0, 0, 20));
+  EXPECT_THAT(to.finals, ElementsAre("1 2."));
+  EXPECT_EQ(to.num_careful, 1) << "the text is known";
+  EXPECT_EQ(to.lengths.size(), lengths.size());
+}
+
+TEST(Ear, ACarefulDecodeIsStoppedWhenTheVoiceGoesOn) {
+  Listening to(6);
+  to.doubts_pauses = true;
+  to.hear(spoken(1, 1, 30, 8));
+  ASSERT_TRUE(to.job && to.job->is_careful);
+  const int num_stopped = to.num_stopped;
+  to.hear(spoken(2, 3, 0, 0));
+  EXPECT_EQ(to.num_stopped, num_stopped + 1);
+  to.hear(spoken(1, 0, 0, 30));
+  EXPECT_THAT(to.finals, ElementsAre("1 2 3."));
+  EXPECT_EQ(to.num_careful, 2);
+}
+
+TEST(Ear, SegmentsThatEndAtOnceAreDecodedCarefullyToo) {
+  Listening to(3);
+  to.doubts_pauses = true;
+  to.hear(spoken(1, 3, 10, 0));
+  to.finish();
+  EXPECT_THAT(to.finals, ElementsAre("1 2 3."));
+  EXPECT_EQ(to.num_careful, 1);
+  EXPECT_TRUE(to.ear.is_done());
 }
 
 TEST(Ear, ADecodeAfterAStoppedOneRunsToItsEnd) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <future>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -24,7 +25,8 @@ constexpr int kSinkRate = 1000;
 
 /// One user, and the sound of the answers.
 struct Desk {
-  Desk() : turns({.answers = &sink}, told, clock, stop.get_token()) {}
+  explicit Desk(const std::optional<WakeRules>& wake = {})
+      : turns({.wake = wake, .answers = &sink}, told, clock, stop.get_token()) {}
 
   void at(double seconds) {
     clock.set(seconds);
@@ -92,6 +94,39 @@ TEST(Conversation, WhatIsNoTurnLeavesNoTranscript) {
   EXPECT_EQ(desk.turns.size(), 0u);
   desk.turns.end();
   EXPECT_EQ(desk.next().text, "the end");
+}
+
+TEST(Conversation, WithAWakePhraseOnlyWhatFollowsItIsHeard) {
+  Desk desk(WakeRules{.phrase = "hey jarvis", .follow_up = Seconds(8)});
+  desk.turns.on_voice(true, Seconds(0));
+  desk.turns.on_words("it is late");
+  EXPECT_EQ(desk.turns.state(), TurnTaking::State::kIdle);
+  desk.end("it is late");
+  desk.at(1);
+  EXPECT_EQ(desk.turns.size(), 0u);
+  EXPECT_TRUE(desk.told.lines.empty());
+  desk.turns.on_words("Hey Jarvis, what");
+  EXPECT_EQ(desk.next().text, "what");
+  desk.at(1.1);
+  desk.turns.on_words("Hey, Travis");
+  EXPECT_EQ(desk.next().text, "") << "it was taken back";
+  desk.end("Hey, Jarvis, what time is it?");
+  EXPECT_EQ(desk.next().text, "what time is it?");
+  desk.at(30);
+  desk.turns.on_words("stop that");
+  EXPECT_EQ(desk.turns.state(), TurnTaking::State::kInterrupted);
+  desk.turns.on_words("");
+  desk.end("");
+  desk.turns.begin_turn();
+  desk.at(37.9);
+  desk.turns.on_voice(true, Seconds(37.9));
+  desk.at(38.1);
+  EXPECT_EQ(desk.told.lines, (std::vector<std::string>{"awake", "asleep"}));
+  desk.turns.on_words("and tomorrow");
+  desk.at(38.2);
+  EXPECT_EQ(desk.next().text, "and tomorrow") << "it was begun in time";
+  desk.end("and tomorrow");
+  EXPECT_TRUE(desk.next().is_final);
 }
 
 TEST(Conversation, WhatWasNotAnsweredIsSaidAgainInFrontOfWhatFollows) {

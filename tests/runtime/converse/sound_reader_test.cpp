@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -65,10 +68,10 @@ class GivenAudio : public AudioSource {
 /// Speaks to a conversation, whose reader is gone before the sound that it reads.
 struct Talk {
   explicit Talk(WhileSpeaking while_speaking = WhileSpeaking::kNotHeard, bool tells_pauses = false,
-                bool by_words = false)
+                bool by_words = false, const std::function<bool()>& is_held = {})
       : turns({.make_recogniser = desk.make,
                .sample_rate = kRecogniserRate,
-               .end = {.is_detected = true,
+               .end = {.is_detected = !is_held,
                        .silence_ms = 500,
                        .waits = by_words ? std::optional(EndWaits()) : std::nullopt,
                        .by_words = by_words},
@@ -76,7 +79,7 @@ struct Talk {
                .tells_pauses = tells_pauses,
                .answers = &sink},
               told, clock, stop.get_token()),
-        reader(audio, turns, clock, stop.get_token()) {}
+        reader(audio, turns, clock, stop.get_token(), is_held) {}
   ~Talk() {
     if (!is_over) audio.end();
   }
@@ -136,6 +139,32 @@ TEST(SoundReader, WordsAreTranscriptsAndAPauseMakesTheLastOneFinal) {
   EXPECT_NEAR(times.voice_ended.count(), 11.0, 1e-6);
   EXPECT_NEAR(times.words_known.count(), 11.3, 1e-6);
   EXPECT_NEAR(times.turn_ended.count(), 11.5, 1e-6);
+}
+
+TEST(SoundReader, WhoPushesToTalkSaysWhereATurnBeginsAndEnds) {
+  std::atomic<bool> is_held = false;
+  Talk talk(WhileSpeaking::kNotHeard, false, false, [&] { return is_held.load(); });
+  const auto give = [&](int milliseconds, bool holds) {
+    is_held = holds;
+    talk.audio.give(milliseconds, 0.5f);
+  };
+  give(500, false);
+  EXPECT_TRUE(talk.desk.samples.empty()) << "nobody holds the key";
+  give(500, true);
+  EXPECT_EQ(talk.desk.samples.size(), 8000u);
+  talk.desk.hear("what is");
+  EXPECT_EQ(talk.next().text, "what is");
+  give(500, false);
+  EXPECT_EQ(talk.desk.samples.size(), 8000u);
+  EXPECT_EQ(talk.desk.log, (std::vector<std::string>{"finish 0"}));
+  talk.desk.hear("what is it?", true);
+  talk.desk.end();
+  Transcript turn = talk.next();
+  while (!turn.is_final) turn = talk.next();
+  EXPECT_EQ(turn.text, "what is it?");
+  give(20, true);
+  give(500, false);
+  EXPECT_EQ(talk.desk.log.back(), "drop 1") << "too short to be a turn";
 }
 
 TEST(SoundReader, APauseIsATranscriptOfItsOwnForWhoeverAsks) {

@@ -1,0 +1,92 @@
+#include "hear/asr/draft_text.h"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <utility>
+
+namespace predgen::ears {
+namespace {
+
+constexpr size_t kLongestToken = 16;  // bytes, of those that drafts get
+constexpr size_t kCompared = 60;      // letters at the end of what was said, which place it
+
+bool is_letter(char byte) {
+  return std::isalnum(static_cast<unsigned char>(byte)) != 0 || (byte & 0x80) != 0;
+}
+
+/// Letters and digits in lower case, and the place behind each.
+struct Letters {
+  explicit Letters(std::string_view text) {
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (!is_letter(text[i])) continue;
+      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(text[i])));
+      behind.push_back(i + 1);
+    }
+  }
+  std::string letters;
+  std::vector<size_t> behind;
+};
+
+}  // namespace
+
+size_t draft_place(std::string_view draft, std::string_view said) {
+  const Letters of_draft(draft), of_said(said);
+  // The least number of letters to change, add or remove to make each beginning of the draft of
+  // what was said. What is long ago need not be counted again: it places both alike.
+  const size_t skipped = of_said.letters.size() - std::min(of_said.letters.size(), kCompared);
+  const size_t count = of_draft.letters.size();
+  std::vector<size_t> costs(count + 1);
+  std::iota(costs.begin(), costs.end(), size_t{0});
+  if (skipped > 0) {
+    for (size_t i = 0; i <= count; ++i) costs[i] = i > skipped ? i - skipped : skipped - i;
+  }
+  for (size_t s = skipped; s < of_said.letters.size(); ++s) {
+    size_t diagonal = std::exchange(costs[0], costs[0] + 1);
+    for (size_t d = 1; d <= count; ++d) {
+      const size_t replaced = diagonal + (of_draft.letters[d - 1] == of_said.letters[s] ? 0 : 1);
+      diagonal = costs[d];
+      costs[d] = std::min({replaced, costs[d] + 1, costs[d - 1] + 1});
+    }
+  }
+  const auto best = static_cast<size_t>(std::ranges::min_element(costs) - costs.begin());
+  size_t place = best == 0 ? 0 : of_draft.behind[best - 1];
+  if (said.empty() || is_letter(said.back())) return place;
+  // "light-" is followed by "roast" where the draft has "light roast"; "light," by " roast".
+  const bool skips_blanks = said.back() == '-' || said.back() == ' ';
+  while (place < draft.size() && !is_letter(draft[place]) &&
+         (skips_blanks || draft[place] != ' ')) {
+    ++place;
+  }
+  return place;
+}
+
+void TokenTexts::add(int64_t token, std::string bytes) {
+  if (!bytes.empty() && bytes.size() <= kLongestToken) numbers_.emplace(bytes, token);
+  bytes_[token] = std::move(bytes);
+}
+
+std::string TokenTexts::bytes_of(std::span<const int64_t> tokens) const {
+  std::string bytes;
+  for (const int64_t token : tokens) {
+    if (const auto found = bytes_.find(token); found != bytes_.end()) bytes += found->second;
+  }
+  return bytes;
+}
+
+std::vector<int64_t> TokenTexts::tokens_of(std::string_view text) const {
+  std::vector<int64_t> tokens;
+  while (!text.empty()) {
+    auto found = numbers_.end();
+    for (size_t length = std::min(kLongestToken, text.size());
+         length > 0 && found == numbers_.end(); --length) {
+      found = numbers_.find(text.substr(0, length));
+    }
+    if (found == numbers_.end()) break;
+    tokens.push_back(found->second);
+    text.remove_prefix(found->first.size());
+  }
+  return tokens;
+}
+
+}  // namespace predgen::ears

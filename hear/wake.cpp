@@ -1,0 +1,100 @@
+#include "hear/wake.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "text/bare_words.h"
+
+namespace predgen {
+namespace {
+
+constexpr size_t kLettersPerError = 5;
+
+std::string letters_of(const std::string& text) {
+  std::string letters = bare_words(text);
+  std::erase(letters, ' ');
+  return letters;
+}
+
+/// Letters to change, add or remove.
+size_t distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> costs(b.size() + 1);
+  std::iota(costs.begin(), costs.end(), size_t{0});
+  for (const char letter : a) {
+    size_t diagonal = std::exchange(costs[0], costs[0] + 1);
+    for (size_t i = 1; i <= b.size(); ++i) {
+      const size_t replaced = diagonal + (b[i - 1] == letter ? 0 : 1);
+      diagonal = costs[i];
+      costs[i] = std::min({replaced, costs[i] + 1, costs[i - 1] + 1});
+    }
+  }
+  return costs.back();
+}
+
+/// Where the words of a text begin and end.
+std::vector<std::pair<size_t, size_t>> places_of_words(const std::string& text) {
+  std::vector<std::pair<size_t, size_t>> places;
+  for (size_t at = text.find_first_not_of(' '); at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    places.emplace_back(at, end);
+    at = text.find_first_not_of(' ', end);
+  }
+  return places;
+}
+
+}  // namespace
+
+WakePhrase::WakePhrase(const std::string& phrase)
+    : letters_(letters_of(phrase)), num_words_(places_of_words(phrase).size()) {
+  if (letters_.size() >= kFewestLetters) return;
+  throw UserError("the wake phrase '{}' has fewer than {} letters: too much that people say has it",
+                  phrase, kFewestLetters);
+}
+
+std::optional<size_t> WakePhrase::end_in(const std::string& words) const {
+  const auto places = places_of_words(words);
+  std::optional<size_t> end;
+  for (size_t first = 0; first < places.size(); ++first) {
+    std::optional<size_t> best;  // of those that begin here
+    size_t least = letters_.size() / kLettersPerError + 1;
+    const size_t most = std::min(places.size() - first, num_words_ + 1);
+    for (size_t count = std::max<size_t>(num_words_, 2) - 1; count <= most; ++count) {
+      const size_t begin = places[first].first, behind = places[first + count - 1].second;
+      const size_t errors = distance(letters_of(words.substr(begin, behind - begin)), letters_);
+      if (errors >= least) continue;
+      least = errors;
+      best = behind;
+    }
+    if (best) end = best;
+  }
+  return end;
+}
+
+bool Wake::on_voice(Seconds now, bool is_active) {
+  if (is_active && is_awake(now)) began_awake_ = true;
+  return !is_active || began_awake_;
+}
+
+std::string Wake::on_words(Seconds now, const std::string& words) {
+  if (!is_blank(words) && is_awake(now)) began_awake_ = true;
+  const std::optional<size_t> end = phrase_.end_in(words);
+  skipped_ = words.substr(0, end.value_or(began_awake_ ? 0 : words.size()));
+  return std::string(trimmed(std::string_view(words).substr(skipped_.size())));
+}
+
+std::string Wake::on_end(Seconds now, const std::string& words) {
+  std::string counts = on_words(now, words);
+  if (phrase_.end_in(words)) awake_until_ = now + rules_.follow_up;
+  began_awake_ = false;
+  return counts;
+}
+
+void Wake::set_answering(Seconds now, bool is_answering) {
+  const bool is_over = is_answering_ && !is_answering;
+  if (is_over) awake_until_ = now + rules_.follow_up;
+  is_answering_ = is_answering;
+}
+
+}  // namespace predgen

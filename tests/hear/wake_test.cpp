@@ -1,0 +1,76 @@
+#include "hear/wake.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/fakes/expect_user_error.h"
+
+namespace predgen {
+namespace {
+
+std::string behind(const WakePhrase& phrase, const std::string& words) {
+  const auto end = phrase.end_in(words);
+  return end ? words.substr(*end) : "no";
+}
+
+TEST(WakePhrase, IsFoundHoweverItIsWritten) {
+  const WakePhrase jarvis("Hey Jarvis");
+  EXPECT_EQ(behind(jarvis, "Hey, Jarvis! What time is it?"), " What time is it?");
+  EXPECT_EQ(behind(jarvis, "hey jar vis what time is it"), " what time is it");
+  EXPECT_EQ(behind(jarvis, "Heyjarvis, stop"), " stop");
+  EXPECT_EQ(behind(jarvis, "hay jarvis"), "") << "a letter of nine may differ";
+  EXPECT_EQ(behind(jarvis, "He said hey jarvis. Hey Jarvis, go on."), " go on.") << "the last time";
+  for (const char* other : {"", "jarvis", "hey travis", "hey there", "a journey", "hey"}) {
+    EXPECT_EQ(behind(jarvis, other), "no") << other;
+  }
+  const WakePhrase computer("computer");
+  EXPECT_EQ(behind(computer, "the computer, lights off"), " lights off");
+  EXPECT_EQ(behind(computer, "the commuter is late"), " is late") << "as near as a recogniser gets";
+  EXPECT_EQ(behind(computer, "it is comfortable"), "no");
+}
+
+TEST(WakePhrase, MustNotBeInEverythingThatIsSaid) {
+  expect_user_error([] { WakePhrase("hey"); }, {"'hey'", "fewer than 4 letters"});
+  expect_user_error([] { WakePhrase("?!"); }, {"fewer than 4 letters"});
+}
+
+constexpr Seconds at(double seconds) { return Seconds(seconds); }
+
+TEST(Wake, WordsCountBehindThePhraseOnly) {
+  Wake wake({.phrase = "hey jarvis"});
+  EXPECT_FALSE(wake.on_voice(at(1), true));
+  EXPECT_EQ(wake.on_words(at(1), "it is late"), "");
+  EXPECT_EQ(wake.on_words(at(2), "it is late hey jarvis what"), "what");
+  EXPECT_EQ(wake.skipped(), "it is late hey jarvis");
+  EXPECT_EQ(wake.on_words(at(2), "it is late hey travis"), "") << "it was taken back";
+  EXPECT_EQ(wake.on_end(at(3), "it is late, hey jarvis, what time is it?"), "what time is it?");
+}
+
+TEST(Wake, WhatWasSaidToOthersWakesNothing) {
+  Wake wake({.phrase = "hey jarvis"});
+  EXPECT_EQ(wake.on_end(at(3), "turn it off"), "");
+  EXPECT_FALSE(wake.is_awake(at(3)));
+  EXPECT_EQ(wake.on_words(at(4), "turn it off"), "");
+}
+
+TEST(Wake, AfterThePhraseAloneAndAfterAnAnswerItIsNotNeededForAWhile) {
+  Wake wake({.phrase = "hey jarvis", .follow_up = at(8)});
+  EXPECT_EQ(wake.on_end(at(10), "Hey Jarvis."), "");
+  EXPECT_TRUE(wake.is_awake(at(17.9)));
+  EXPECT_TRUE(wake.on_voice(at(17.9), true));
+  EXPECT_FALSE(wake.is_awake(at(18.1)));
+  EXPECT_EQ(wake.on_words(at(18.5), "what time"), "what time") << "it was begun in time";
+  EXPECT_EQ(wake.on_end(at(19), "what time is it"), "what time is it");
+  wake.set_answering(at(19), true);
+  EXPECT_EQ(wake.on_words(at(30), "no stop"), "no stop") << "over the answer";
+  EXPECT_EQ(wake.on_end(at(30), ""), "");
+  wake.set_answering(at(31), false);
+  EXPECT_TRUE(wake.is_awake(at(38.9)));
+  EXPECT_EQ(wake.on_end(at(38), "and hey jarvis tomorrow"), "tomorrow");
+  EXPECT_FALSE(wake.is_awake(at(46.1)));
+  EXPECT_EQ(wake.on_words(at(47), "so what"), "");
+  wake.set_answering(at(50), false);
+  EXPECT_FALSE(wake.is_awake(at(50))) << "there was no answer";
+}
+
+}  // namespace
+}  // namespace predgen
