@@ -61,10 +61,11 @@ void print_machine() {
   } else {
     std::printf("  GPU     %d\n", cuda.num_gpus);
     const GpuKernels* const kernels = cuda.module->kernels;
-    const std::string problem = kernels
-                                    ? kernel_problem(kernels->support())
-                                    : "no kernels of ours: there was no nvcc when this was built";
-    if (!problem.empty()) std::printf("          %s\n", problem.c_str());
+    if (!kernels) std::printf("          no kernels of ours: this was built without nvcc\n");
+    for (int gpu = 0; kernels && gpu < cuda.num_gpus; ++gpu) {
+      const std::string problem = kernel_problem(kernels->support(gpu));
+      if (!problem.empty()) std::printf("          GPU %d: %s\n", gpu, problem.c_str());
+    }
   }
   print_use("Ears", "speech is understood (predgen talk)", [] { recognisers_named("base"); });
   const std::vector<std::string> microphones = microphone_names();

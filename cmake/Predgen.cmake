@@ -88,8 +88,10 @@ function(predgen_add_cuda_source target source)
     list(APPEND codes -gencode arch=compute_${architecture},code=sm_${architecture})
   endforeach()
   list(TRANSFORM predgen_system_headers PREPEND "-Xcompiler;" OUTPUT_VARIABLE host_headers)
+  # -fmad=false: else the compiler may fuse a multiplication and an addition in one instance of a kernel and not in
+  # another one, whose bits then differ.
   add_custom_command(OUTPUT ${object}
-    COMMAND ${PREDGEN_NVCC} -c ${input} -o ${object} -std=c++20 -O3 -ccbin ${CMAKE_CXX_COMPILER} ${codes}
+    COMMAND ${PREDGEN_NVCC} -c ${input} -o ${object} -std=c++20 -O3 -fmad=false -ccbin ${CMAKE_CXX_COMPILER} ${codes}
             --frandom-seed ${name} -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror,-fPIC ${host_headers}
             -I${PROJECT_SOURCE_DIR} -isystem ${cuda_headers} -MD -MF ${object}.d
     DEPENDS ${input} DEPFILE ${object}.d COMMENT "Compiling ${source} for CUDA" VERBATIM)

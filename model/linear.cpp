@@ -23,6 +23,9 @@ at::Tensor gated(const at::Tensor& adapted, const at::Tensor& gate) {
 }  // namespace
 
 at::Tensor Linear::operator()(const at::Tensor& input, const at::Tensor& gate) const {
+  if (width_invariant && quantized && !has_adapter()) {
+    return quantized->in_tiles(input, bias, input.scalar_type());
+  }
   if (width_invariant) return wide(input, gate).to(input.scalar_type());
   const bool narrows = at::autocast::is_autocast_enabled(input.device().type());
   at::Tensor output;
@@ -48,8 +51,9 @@ at::Tensor Linear::operator()(const at::Tensor& input, const at::Tensor& gate) c
 }
 
 at::Tensor Linear::wide(const at::Tensor& input, const at::Tensor& gate) const {
-  at::Tensor output = quantized ? quantized->in_tiles(input) : tiled_product(input, weight);
-  if (bias.defined()) output = output + bias;
+  at::Tensor output =
+      quantized ? quantized->in_tiles(input, bias, at::kFloat) : tiled_product(input, weight);
+  if (bias.defined() && !quantized) output = output + bias;
   if (!has_adapter()) return output;
   const at::Tensor narrow = tiled_product(input.to(lora_A.scalar_type()), lora_A);
   return output + tiled_product(gated(narrow * lora_scaling, gate), lora_B);

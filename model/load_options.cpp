@@ -71,7 +71,7 @@ Quantization choose_quantization(const LoadOptions& options, at::Device device, 
   }
   const bool is_free = options.quantization == Quantization::kNone && options.dtype == "auto" &&
                        !options.leaves_linears;
-  const bool has_kernels = device.is_cpu() || group_kernels() != nullptr;
+  const bool has_kernels = device.is_cpu() || group_kernels(device) != nullptr;
   return is_free && has_codes && has_kernels ? Quantization::kStored : options.quantization;
 }
 

@@ -185,8 +185,9 @@ at::Tensor QuantizedWeight::widened_product(const at::Tensor& rows) const {
     const int64_t num_panels = words.size(0), step = kOutputs / kGroupPanel;
     for (int64_t begin = 0; begin < num_panels; begin += step) {
       const int64_t end = std::min(begin + step, num_panels);
-      const at::Tensor wide = grouped_ ? grouped_->panels(begin, end).widen()
-                                       : widen(group_kernels(), on_gpu_->panels(begin, end));
+      const at::Tensor wide = grouped_
+                                  ? grouped_->panels(begin, end).widen()
+                                  : widen(group_kernels(device()), on_gpu_->panels(begin, end));
       parts.push_back(at::linear(rows, wide.narrow(1, 0, in_)));
     }
     return parts.size() == 1 ? parts[0] : at::cat(parts, -1);
@@ -201,8 +202,8 @@ at::Tensor QuantizedWeight::operator()(const at::Tensor& input, const at::Tensor
   const at::Tensor rows = input.reshape({-1, input.size(-1)}).to(at::kBFloat16);
   const int64_t count = rows.size(0);
   at::Tensor output;
-  if (on_gpu_ && count >= 1 && count <= kMaxGpuProductRows && group_kernels() != nullptr) {
-    return with_sizes_of(input, gpu_product(rows, bias)).to(input.scalar_type());
+  if (count >= 1 && count <= kMaxGpuProductRows && has_gpu_product()) {
+    return with_sizes_of(input, gpu_product(rows, bias, at::kBFloat16)).to(input.scalar_type());
   }
   if (grouped_ && count <= max_rows_on_cpu()) {
     output = grouped_product(rows, *grouped_);
@@ -215,20 +216,26 @@ at::Tensor QuantizedWeight::operator()(const at::Tensor& input, const at::Tensor
   return bias.defined() ? output + bias : output;
 }
 
-at::Tensor QuantizedWeight::in_tiles(const at::Tensor& input) const {
+at::Tensor QuantizedWeight::in_tiles(const at::Tensor& input, const at::Tensor& bias,
+                                     at::ScalarType type) const {
   const at::Tensor rows = input.reshape({-1, input.size(-1)}).to(at::kBFloat16);
-  at::Tensor output;
-  if (!on_gpu_ || group_kernels() != nullptr) {
-    std::vector<at::Tensor> parts;
-    for (const at::Tensor& few : rows.split(on_gpu_ ? kMaxGpuProductRows : kFewRowsOnCpu)) {
-      parts.push_back(on_gpu_ ? gpu_product(few, {}) : (*this)(few));
+  std::vector<at::Tensor> parts;
+  if (has_gpu_product()) {
+    for (const at::Tensor& few : rows.split(kMaxGpuProductRows)) {
+      parts.push_back(gpu_product(few, bias, type));
     }
+    return with_sizes_of(input, parts.size() == 1 ? parts.front() : at::cat(parts)).to(type);
+  }
+  at::Tensor output;
+  if (!on_gpu_) {
+    for (const at::Tensor& few : rows.split(kFewRowsOnCpu)) parts.push_back((*this)(few));
     output = at::cat(parts);
   } else {
     output = in_row_tiles(rows, kTileRows,
                           [&](const at::Tensor& tile) { return widened_product(tile); });
   }
-  return with_sizes_of(input, output).to(at::kFloat);
+  output = with_sizes_of(input, output).to(at::kFloat);
+  return (bias.defined() ? output + bias : output).to(type);
 }
 
 std::pair<RowWeights, RowProduct> QuantizedWeight::row_product() const {
@@ -277,8 +284,14 @@ void QuantizedWeight::put_on_gpu(const GpuMatrix& matrix) {
 
 at::Device QuantizedWeight::device() const { return on_gpu_ ? on_gpu_->words.device() : at::kCPU; }
 
-at::Tensor QuantizedWeight::gpu_product(const at::Tensor& rows, const at::Tensor& bias) const {
-  return multiply(*group_kernels(), *on_gpu_, rows, bias);
+bool QuantizedWeight::has_gpu_product() const {
+  return on_gpu_ && group_kernels(device()) != nullptr;
+}
+
+at::Tensor QuantizedWeight::gpu_product(const at::Tensor& rows, const at::Tensor& bias,
+                                        at::ScalarType type) const {
+  return multiply(*group_kernels(device()), *on_gpu_, rows, bias,
+                  type == at::kFloat ? at::kFloat : at::kBFloat16);
 }
 
 std::vector<GpuMatrix> QuantizedWeight::matrices_of(

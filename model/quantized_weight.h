@@ -39,8 +39,9 @@ class QuantizedWeight {
   /// decoding step is bound by the bytes of the weights. For many rows, the matrix is widened to
   /// bfloat16.
   at::Tensor operator()(const at::Tensor& input, const at::Tensor& bias = {}) const;
-  /// The product in float32; a row's bits do not depend on the number of rows.
-  at::Tensor in_tiles(const at::Tensor& input) const;
+  /// The same in `type`, without widening the matrix where a kernel can do without; a row's bits do
+  /// not depend on the number of rows.
+  at::Tensor in_tiles(const at::Tensor& input, const at::Tensor& bias, at::ScalarType type) const;
 
   /// On a GPU: stacks the matrices of several linears over one input into one and returns each as a
   /// view of that memory. Empty if their kinds differ.
@@ -73,7 +74,8 @@ class QuantizedWeight {
   static std::vector<GpuMatrix> matrices_of(std::span<const QuantizedWeight* const> weights);
   void put_on_gpu(const GpuMatrix& matrix);
   at::Tensor widened_product(const at::Tensor& rows) const;
-  at::Tensor gpu_product(const at::Tensor& rows, const at::Tensor& bias) const;
+  bool has_gpu_product() const;
+  at::Tensor gpu_product(const at::Tensor& rows, const at::Tensor& bias, at::ScalarType type) const;
   RowError make_int8(const at::Tensor& weight, at::Device device);
   RowError make_int4(const at::Tensor& weight, at::Device device, const std::string& name);
 

@@ -66,7 +66,7 @@ Transformer::Transformer(const ModelConfig& config,
   inverse_frequencies_ = config.inverse_frequencies().to(device());
   embedding_scale_ = at::scalar_tensor(config.embedding_scale, dtype()).item<float>();
   if (CpuPass::refusal(config).empty()) cpu_pass_ = std::make_unique<CpuPass>();
-  if (embedding_.is_cuda()) set_gpu_kernels(cuda_kernels());
+  if (embedding_.is_cuda()) set_gpu_kernels(cuda_kernels(device()));
 }
 
 Transformer::~Transformer() = default;

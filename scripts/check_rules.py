@@ -37,6 +37,7 @@ GLOBALS = {"bench/row_products.cpp": "keeps the compiler from leaving reads out"
            "hear/asr/failure_report.cpp": "what a library's _Exit() reaches",
            "voice/espeak/program/voices.cpp": "the library's voice, in a process of its own",
            "model/gpu/captured_graph_cuda.cpp": "LibTorch's generator of all graphs has no lock",
+           "model/gpu/gpu_support.cpp": "what each GPU can run, asked once",
            "text/grammar/grammar_log.cpp": "where the messages of a library go, which it gives no context",
            "kernels/threads/parallel_ranges.cpp": "the program's threads",
            "kernels/threads/thread_team.cpp": "how long this thread has slept",

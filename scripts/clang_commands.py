@@ -4,7 +4,8 @@ import os
 import pathlib
 import re
 
-FOR_GCC = ("-fpch-preprocess", "-Winvalid-pch", "-Wno-maybe-uninitialized", "-fno-tree-pre", "-fno-tree-loop-distribute-patterns")
+FOR_GCC = ("-fpch-preprocess", "-Winvalid-pch", "-Wno-maybe-uninitialized", "-fno-tree-pre", "-fno-tree-loop-distribute-patterns",
+           "-fno-tree-sra")
 
 
 def apart(entry: dict[str, str]) -> list[dict[str, str]]:

@@ -52,35 +52,56 @@ __device__ inline ChunkRange chunks_of(const GpuToken& token, int window, bool b
   return {first / kGpuChunk, token.place / kGpuChunk};
 }
 
-/// Padding after a key in shared memory, so that lanes read different banks.
+/// Padding after a key in shared memory: lanes that read 16 bytes of a key each then read different
+/// banks.
 template <class T>
-constexpr int kPad = 4 / sizeof(T);
+constexpr int kPad = 16 / sizeof(T);
 
 constexpr int kWarps = 4;
 constexpr int kAttendThreads = kWarps * kLanes;
 constexpr int kTogether = 4;  // rows per read of a key by a warp
 
-/// Copies the `count` places place_of(0), place_of(1), .. of a cache [*,D] to rows of D + kPad.
-template <class T, class PlaceOf>
-__device__ void fetch(const void* from, int count, int D, const PlaceOf& place_of, T* to) {
-  constexpr int kValues = 16 / sizeof(T);
-  const auto* vectors = static_cast<const Vector<T>*>(from);
-  const int each = D / kValues;
-  for (int i = static_cast<int>(threadIdx.x); i < count * each; i += kAttendThreads) {
-    const Vector<T> vector = vectors[static_cast<int64_t>(place_of(i / each)) * each + i % each];
-    T* row = to + i / each * (D + kPad<T>)+i % each * kValues;
+/// A thread's share of a chunk of keys or values: first read from the cache, all at the same time,
+/// then written to shared memory.
+template <class T>
+struct Share {
+  static constexpr int kValues = 16 / sizeof(T);
+  static constexpr int kMost = kGpuChunk * kMaxGpuHeadDim / kValues / kAttendThreads;
+
+  /// Reads the `count` places place_of(0), place_of(1), .. of a cache [*,D].
+  template <class PlaceOf>
+  __device__ void read(const T* from, int count, int D, const PlaceOf& place_of) {
+    const auto* all = reinterpret_cast<const Vector<T>*>(from);
+    const int each = D / kValues;
 #pragma unroll
-    for (int j = 0; j < kValues; ++j) row[j] = vector.values[j];
+    for (int k = 0; k < kMost; ++k) {
+      const int i = static_cast<int>(threadIdx.x) + k * kAttendThreads;
+      if (i >= count * each) break;
+      vectors[k] = all[static_cast<int64_t>(place_of(i / each)) * each + i % each];
+    }
   }
-}
+  /// Writes them to rows of D + kPad.
+  __device__ void write(int count, int D, T* to) const {
+    const int each = D / kValues;
+#pragma unroll
+    for (int k = 0; k < kMost; ++k) {
+      const int i = static_cast<int>(threadIdx.x) + k * kAttendThreads;
+      if (i >= count * each) break;
+      *reinterpret_cast<Vector<T>*>(to + i / each * (D + kPad<T>)+i % each * kValues) = vectors[k];
+    }
+  }
+
+  Vector<T> vectors[kMost];
+};
 
 /// One block per split, key head and tile of tokens: scores, their softmax within the split, and
 /// the weighted sums of values.
 template <class T>
-__global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) {
+__global__ void __launch_bounds__(kAttendThreads, sizeof(T) == 2 ? 4 : 3)
+    attend_kernel(GpuAttention a) {
   alignas(16) __shared__ T places[kGpuChunk * (kMaxGpuHeadDim + kPad<T>)];
-  __shared__ float queries[kMaxGpuRows * kMaxGpuHeadDim];
-  __shared__ float weights[kMaxGpuRows * kGpuChunk];
+  alignas(16) __shared__ float queries[kMaxGpuRows * kMaxGpuHeadDim];
+  alignas(16) __shared__ float weights[kMaxGpuRows * kGpuChunk];
   // Maximum and total of the chunks so far, and the factor that rescales their sums.
   __shared__ float largest_of[kMaxGpuRows], total_of[kMaxGpuRows], factor_of[kMaxGpuRows];
   const int split = static_cast<int>(blockIdx.x), key_head = static_cast<int>(blockIdx.y);
@@ -116,13 +137,18 @@ __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) 
     queries[i] = a.queries[(token * a.num_heads + head) * D + i % D] * a.scale;
   }
   const int stride = D + kPad<T>;
+  constexpr bool kReadsAhead =
+      sizeof(T) == 2;  // values with keys; float32 takes twice the registers
   for (int chunk = begin_chunk; chunk < end_chunk; chunk += a.num_splits) {
     const bool is_first = chunk == begin_chunk;
     const int begin = chunk * kGpuChunk;
     const int num_places = end - begin < kGpuChunk ? end - begin : kGpuChunk;
     const auto place = [&](int i) { return by_key ? place_of(only, begin + i) : begin + i; };
+    Share<T> some_keys, some_values;
+    some_keys.read(keys, num_places, D, place);
+    if (kReadsAhead) some_values.read(values, num_places, D, place);
     __syncthreads();  // the previous chunk has been read
-    fetch(keys, num_places, D, place, places);
+    some_keys.write(num_places, D, places);
     __syncthreads();
 
     for (int base = warp; base < num_rows; base += kWarps * kTogether) {
@@ -130,12 +156,23 @@ __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) 
       for (int key = lane; key < kGpuChunk; key += kLanes) {
         float scores[kTogether] = {};
         if (key < num_places) {
-          for (int d = 0; d < D; d += 2) {
-            const Pair pair = load_pair(places + key * stride + d);
+          constexpr int kValues = Share<T>::kValues;
+#pragma unroll 1
+          for (int d = 0; d < D; d += kValues) {
+            const auto part = *reinterpret_cast<const Vector<T>*>(places + key * stride + d);
 #pragma unroll
             for (int i = 0; i < kTogether; ++i) {
               const float* query = queries + (row_of(i) < num_rows ? row_of(i) : base) * D + d;
-              scores[i] = fmaf(query[0], pair.first, fmaf(query[1], pair.second, scores[i]));
+#pragma unroll
+              for (int four = 0; four < kValues; four += 4) {
+                const auto q = *reinterpret_cast<const Vector<float>*>(query + four);
+#pragma unroll
+                for (int j = 0; j < 4; j += 2) {
+                  scores[i] =
+                      fmaf(q.values[j], widen(part.values[four + j]),
+                           fmaf(q.values[j + 1], widen(part.values[four + j + 1]), scores[i]));
+                }
+              }
             }
           }
         }
@@ -170,25 +207,36 @@ __global__ void __launch_bounds__(kAttendThreads) attend_kernel(GpuAttention a) 
       }
     }
     __syncthreads();
-    fetch(values, num_places, D, place, places);
+    if (!kReadsAhead) some_values.read(values, num_places, D, place);
+    some_values.write(num_places, D, places);
     __syncthreads();
 
     constexpr int kPairs = kMaxGpuHeadDim / (2 * kLanes);  // pairs of dimensions summed by a lane
     for (int base = warp; base < num_rows; base += kWarps * kTogether) {
       const auto row_of = [&](int i) { return base + i * kWarps; };
       Pair sums[kTogether][kPairs] = {};
-      for (int key = 0; key < num_places; ++key) {
+#pragma unroll 1
+      for (int four = 0; four < num_places; four += 4) {
+        Vector<float> of_keys[kTogether];
 #pragma unroll
-        for (int p = 0; p < kPairs; ++p) {
-          const int d = 2 * (lane + p * kLanes);
-          if (d >= D) continue;
-          const Pair pair = load_pair(places + key * stride + d);
+        for (int i = 0; i < kTogether; ++i) {
+          const int row = row_of(i) < num_rows ? row_of(i) : base;
+          of_keys[i] = *reinterpret_cast<const Vector<float>*>(weights + row * kGpuChunk + four);
+        }
 #pragma unroll
-          for (int i = 0; i < kTogether; ++i) {
-            const float weight =
-                weights[(row_of(i) < num_rows ? row_of(i) : base) * kGpuChunk + key];
-            sums[i][p].first = fmaf(weight, pair.first, sums[i][p].first);
-            sums[i][p].second = fmaf(weight, pair.second, sums[i][p].second);
+        for (int k = 0; k < 4; ++k) {
+          if (four + k >= num_places) break;
+#pragma unroll
+          for (int p = 0; p < kPairs; ++p) {
+            const int d = 2 * (lane + p * kLanes);
+            if (d >= D) continue;
+            const Pair pair = load_pair(places + (four + k) * stride + d);
+#pragma unroll
+            for (int i = 0; i < kTogether; ++i) {
+              const float weight = of_keys[i].values[k];
+              sums[i][p].first = fmaf(weight, pair.first, sums[i][p].first);
+              sums[i][p].second = fmaf(weight, pair.second, sums[i][p].second);
+            }
           }
         }
       }

@@ -14,16 +14,18 @@ constexpr int kPanelOutputs = 16, kTileRows = 8, kStepInputs = 16;  // of a tens
 constexpr int kCodeBytes = kLanes * 16;                             // of a panel's chunk
 constexpr int64_t kRowsOfALaunch = 32;
 
-/// Sizes of a chunk in kBits bits: steps of 16 inputs, inputs, bytes of a row, and of a panel's
-/// codes and scales (at most a float16 scale and an offset per output and step).
+/// Sizes of a chunk in kBits bits: steps of 16 inputs, inputs, bytes of a row.
 template <int kBits>
 constexpr int kSteps = 16 / kBits;
 template <int kBits>
 constexpr int kChunkInputs = kSteps<kBits>* kStepInputs;
 template <int kBits>
 constexpr int kRowBytes = 2 * kChunkInputs<kBits>;
-template <int kBits>
-constexpr int kPanelBytes = kCodeBytes + kSteps<kBits> * 2 * kPanelOutputs * 2;
+/// Of a panel's codes and scales: a float16 scale and perhaps an offset per output, of each step
+/// or, where groups are not cut (kCut), of every other one at most.
+template <int kBits, bool kCut, bool kOffsets>
+constexpr int kPanelBytes = kCodeBytes +
+                            kSteps<kBits> / (kCut ? 1 : 2) * (kOffsets ? 2 : 1) * kPanelOutputs * 2;
 
 /// A lane's position in a tensor core's product.
 struct Lane {
@@ -124,18 +126,31 @@ __device__ int place_of_inputs(int row, int sixteen) {
   return row * kRowBytes<kBits> + (sixteen ^ turn) * 16;
 }
 
+/// The rows for whose inputs there is room: no more than are needed, so that a product of one row
+/// leaves room for other blocks. A lane's rows beyond are the first ones again.
+template <int kTiles>
+__host__ __device__ int rows_kept(int64_t rows) {
+  if (kTiles > 1 || rows > 4) return kTiles * kTileRows;
+  return rows > 2 ? 4 : static_cast<int>(rows);
+}
+
 /// The chunks of a warp, and their places in its ring of kStages: codes and scales of each panel,
 /// then inputs.
-template <int kBits, int kPanels, int kTiles, int kStages>
+template <int kBits, bool kCut, bool kOffsets, int kPanels, int kTiles, int kStages>
 class WarpChunks {
  public:
   static constexpr int kInputs = kChunkInputs<kBits>;
-  static constexpr int kInputsAt = kPanels * kPanelBytes<kBits>;
-  static constexpr int kSlotBytes = kInputsAt + kTiles * kTileRows * kRowBytes<kBits>;
-  static constexpr int kRingBytes = kStages * kSlotBytes;
+  static constexpr int kPanel = kPanelBytes<kBits, kCut, kOffsets>;
+  static constexpr int kInputsAt = kPanels * kPanel;
+  static constexpr int kLeastRows = kTiles > 1 ? kTiles* kTileRows : 1;
+  static constexpr int kLeastRingBytes = kStages * (kInputsAt + kLeastRows * kRowBytes<kBits>);
+  static __host__ __device__ int slot_bytes(int64_t rows) {
+    return kInputsAt + rows_kept<kTiles>(rows) * kRowBytes<kBits>;
+  }
 
   __device__ WarpChunks(const GpuGroupProduct& a, char* ring, int warp, const Lane& lane)
-      : ring_(ring + warp * kRingBytes),
+      : slot_bytes_(slot_bytes(a.rows)),
+        ring_(ring + warp * kStages * slot_bytes_),
         next_(warp),
         lane_(lane.index),
         in_(static_cast<int>(a.in)),
@@ -159,12 +174,12 @@ class WarpChunks {
   }
 
   __device__ int num_chunks() const { return num_chunks_; }
-  __device__ const char* slot(int stage) const { return ring_ + stage * kSlotBytes; }
+  __device__ const char* slot(int stage) const { return ring_ + stage * slot_bytes_; }
 
   /// Starts copying the next chunk, zero-filling the missing part of a partial one.
   __device__ void send_to(int stage) {
     if (next_ < num_chunks_) {
-      char* const to = ring_ + stage * kSlotBytes + lane_ * 16;
+      char* const to = ring_ + stage * slot_bytes_ + lane_ * 16;
       const int input = next_ * kInputs, group = input >> shift_;
       const int bytes = (last_group_ - group + 1) * bytes_a_group_;
       const bool has_scales = lane_ * 16 < bytes, wants_scales = lane_ * 16 < scales_a_chunk_;
@@ -173,16 +188,16 @@ class WarpChunks {
 #pragma unroll
       for (int panel = 0; panel < kPanels; ++panel) {
         if (panel >= panels_left_) break;
-        copy_ahead(to + panel * kPanelBytes<kBits>, codes + panel * codes_a_panel_, true);
+        copy_ahead(to + panel * kPanel, codes + panel * codes_a_panel_, true);
         if (wants_scales) {
-          copy_ahead(to + panel * kPanelBytes<kBits> + kCodeBytes, scales + panel * scales_a_panel_,
+          copy_ahead(to + panel * kPanel + kCodeBytes, scales + panel * scales_a_panel_,
                      has_scales);
         }
       }
       constexpr int kSixteens = kRowBytes<kBits> / 16, kRowsAtOnce = kLanes / kSixteens;
       const int row = lane_ / kSixteens, sixteen = lane_ % kSixteens;
       const bool has_inputs = input + sixteen * 8 < in_;
-      char* const inputs = ring_ + stage * kSlotBytes + kInputsAt;
+      char* const inputs = ring_ + stage * slot_bytes_ + kInputsAt;
       const char* x = x_ + (has_inputs ? input * 2 : 0);
 #pragma unroll
       for (int i = 0; i < kTiles * kTileRows; i += kRowsAtOnce) {
@@ -196,6 +211,7 @@ class WarpChunks {
   }
 
  private:
+  const int slot_bytes_;
   char* const ring_;
   int next_;
   const int lane_, in_, rows_;

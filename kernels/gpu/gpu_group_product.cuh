@@ -20,7 +20,7 @@ template <int kBits, bool kCut, bool kOffsets, int kPanels, int kTiles, int kSta
           int kBookBytes = 0>
 __global__ void __launch_bounds__(kProductThreads, kTiles < 4 ? 2 : 1)
     group_product_kernel(GpuGroupProduct a) {
-  using Chunks = WarpChunks<kBits, kPanels, kTiles, kStages>;
+  using Chunks = WarpChunks<kBits, kCut, kOffsets, kPanels, kTiles, kStages>;
   constexpr uint32_t kOnes = 0x3F803F80;  // twice in bfloat16
   constexpr int kScales = kOffsets ? 2 : 1;
   char* const memory = dynamic_memory();
@@ -28,6 +28,7 @@ __global__ void __launch_bounds__(kProductThreads, kTiles < 4 ? 2 : 1)
   const Lane lane(thread % kLanes);
   Chunks chunks(a, memory, warp, lane);
   const int shift = group_shift(a), num_chunks = chunks.num_chunks();
+  const int row_of_tile = lane.output & ((kTiles > 1 ? kTileRows : rows_kept<kTiles>(a.rows)) - 1);
   float sums[kPanels][kTiles][4] = {};
 #pragma unroll
   for (int i = 0; i < kStages - 1; ++i) chunks.send_to(i);
@@ -42,7 +43,7 @@ __global__ void __launch_bounds__(kProductThreads, kTiles < 4 ? 2 : 1)
     const auto load_inputs = [&](int tile, int step, uint32_t inputs[2]) {
       const auto two = *reinterpret_cast<const uint2*>(
           slot + Chunks::kInputsAt + tile * kTileRows * kRowBytes<kBits> +
-          place_of_inputs<kBits>(lane.output, step * 2 + lane.pair / 2) + lane.pair % 2 * 8);
+          place_of_inputs<kBits>(row_of_tile, step * 2 + lane.pair / 2) + lane.pair % 2 * 8);
       inputs[0] = two.x;
       inputs[1] = two.y;
     };
@@ -52,7 +53,7 @@ __global__ void __launch_bounds__(kProductThreads, kTiles < 4 ? 2 : 1)
       Scale scales[kPanels][2], offsets[kPanels][2];  // of each step, or of both
 #pragma unroll
       for (int panel = 0; panel < kPanels; ++panel) {
-        const char* const from = slot + panel * kPanelBytes<kBits>;
+        const char* const from = slot + panel * Chunks::kPanel;
         const auto codes = reinterpret_cast<const Vector<uint32_t>*>(from)[lane.index];
         load_step<kBits, kBookBytes>(codes.values, a.book, step, weights[panel][0]);
         load_step<kBits, kBookBytes>(codes.values, a.book, step + 1, weights[panel][1]);
@@ -110,7 +111,7 @@ __global__ void __launch_bounds__(kProductThreads, kTiles < 4 ? 2 : 1)
   // of all warps.
   constexpr int kSliceValues = kPanelOutputs * kTileRows, kAll = kPanels * kTiles;
   constexpr int kSlices = kAll < 8 ? kAll : 8;
-  static_assert(kProductWarps * Chunks::kRingBytes >= kProductWarps * kSlices * kSliceValues * 4);
+  static_assert(Chunks::kLeastRingBytes >= kSlices * kSliceValues * 4);
   auto* const parts = reinterpret_cast<float*>(memory);
 #pragma unroll
   for (int first = 0; first < kAll; first += kSlices) {
@@ -139,7 +140,12 @@ __global__ void __launch_bounds__(kProductThreads, kTiles < 4 ? 2 : 1)
           (static_cast<int64_t>(blockIdx.x) * kPanels + at / kTiles) * kPanelOutputs + output;
       if (row >= a.rows || column >= a.out) continue;
       if (a.bias != nullptr) sum += widen(static_cast<const Bfloat16*>(a.bias)[column]);
-      static_cast<Bfloat16*>(a.y)[row * a.out + column] = narrow<Bfloat16>(sum);
+      const int64_t to = row * a.out + column;
+      if (a.is_wide) {
+        static_cast<float*>(a.y)[to] = sum;
+      } else {
+        static_cast<Bfloat16*>(a.y)[to] = narrow<Bfloat16>(sum);
+      }
     }
   }
 }
@@ -197,13 +203,15 @@ __global__ void __launch_bounds__(kWidenThreads) widen_groups_kernel(GpuGroupPro
 
 template <int kBits, bool kCut, bool kOffsets, int kBookBytes, int kPanels, int kTiles, int kStages>
 void launch_group_product(const GpuGroupProduct& a, void* stream) {
-  constexpr int kBytes = kProductWarps * WarpChunks<kBits, kPanels, kTiles, kStages>::kRingBytes;
-  static_assert(kBytes <= 99 << 10, "what a block may have on all GPUs");
+  using Chunks = WarpChunks<kBits, kCut, kOffsets, kPanels, kTiles, kStages>;
+  constexpr int kWithAllRows = Chunks::kInputsAt + kTiles * kTileRows * kRowBytes<kBits>;
+  static_assert(kProductWarps * kStages * kWithAllRows <= 99 << 10, "of a block, on all GPUs");
+  const int bytes = kProductWarps * kStages * Chunks::slot_bytes(a.rows);
   const int64_t outputs = kPanels * kPanelOutputs;
   const Grid grid{static_cast<int>((a.out + outputs - 1) / outputs)};
   launch_with_memory(
       group_product_kernel<kBits, kCut, kOffsets, kPanels, kTiles, kStages, kBookBytes>, grid,
-      kProductThreads, kBytes, stream, a);
+      kProductThreads, bytes, stream, a);
 }
 
 /// More panels per block read inputs less often; fewer give the GPU enough blocks.
@@ -242,7 +250,7 @@ void group_product_launch(const GpuGroupProduct& a, void* stream) {
   for (int64_t first = 0; first < a.rows; first += kRowsOfALaunch) {
     GpuGroupProduct part = a;
     part.x = static_cast<const Bfloat16*>(a.x) + first * a.in;
-    part.y = static_cast<Bfloat16*>(a.y) + first * a.out;
+    part.y = static_cast<char*>(a.y) + first * a.out * (a.is_wide ? 4 : 2);
     part.rows = a.rows - first < kRowsOfALaunch ? a.rows - first : kRowsOfALaunch;
     a.bits == 4 ? launch_group_product<4>(part, stream) : launch_group_product<8>(part, stream);
   }

@@ -38,7 +38,7 @@ void by_type(GpuType type, const Args& args, void* stream) {
   type == GpuType::kFloat32 ? kFloat32(args, stream) : kBfloat16(args, stream);
 }
 
-GpuKernels kernels_with(const char* (*error)(), GpuSupport (*support)()) {
+GpuKernels kernels_with(const char* (*error)(), GpuSupport (*support)(int)) {
   using Wide = Launches<float>;
   using Half = Launches<Bfloat16>;
   return {by_type<GpuEmbedding, Wide::embed, Half::embed>,

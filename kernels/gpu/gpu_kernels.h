@@ -130,19 +130,21 @@ struct GpuGroupProduct {
   bool has_offsets;
   GpuCodeBook book;  // W = the code's value * scale
   int64_t in, out;   // `in` a multiple of 16
-  // y = x W^T + bias. A row's bits do not depend on the number of rows. All bfloat16.
+  // y = x W^T + bias. A row's bits do not depend on the number of rows. bfloat16, y float32 if
+  // `is_wide`.
   const void* x;     // [rows,in], at a multiple of 16 bytes
   const void* bias;  // [out]; null: none
   void* y;           // [rows,out]; of widen_groups() W itself, [out,in]
   int64_t rows;      // up to kMaxGpuProductRows
+  bool is_wide;
 };
 
 /// What CUDA reports for our kernels on this machine. Versions in CUDA's encoding: 13020 is 13.2.
 struct GpuSupport {
   int driver = 0;               // CUDA version it supports; 0: no driver
   int needed = 0;               // CUDA version the kernels were compiled for
-  const char* error = nullptr;  // why the current device cannot load them; null: it can
-  int capability = 0;           // of the current device: 89 is 8.9
+  const char* error = nullptr;  // why the device cannot load them; null: it can
+  int capability = 0;           // of the device: 89 is 8.9
 };
 
 /// Each launches on `stream`, a cudaStream_t of the current device, without waiting.
@@ -157,7 +159,7 @@ struct GpuKernels {
   void (*widen_groups)(const GpuGroupProduct& matrix, void* stream);
   /// Why the last launches failed; null: they did not.
   const char* (*error)();
-  GpuSupport (*support)();
+  GpuSupport (*support)(int device);
 };
 
 /// The CUDA kernels, whether or not they can run here. Inside the module (model/gpu/cuda_module.h):

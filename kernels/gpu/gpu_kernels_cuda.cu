@@ -18,6 +18,7 @@ void launch(Kernel kernel, const Grid& grid, int threads, void* stream, const Ar
 template <class Kernel, class Grid, class Args>
 void launch_with_memory(Kernel kernel, const Grid& grid, int threads, int bytes, void* stream,
                         const Args& args) {
+  // An error of this call is found by error(), as the launch's own would be.
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
   kernel<<<static_cast<unsigned>(grid.x), static_cast<unsigned>(threads),
            static_cast<size_t>(bytes), static_cast<cudaStream_t>(stream)>>>(args);
@@ -28,7 +29,8 @@ __device__ inline char* dynamic_memory() {
   return reinterpret_cast<char*>(memory);
 }
 
-// Instructions that tests emulate in C++. Those of compute capability 8.0 are not used below it.
+// Instructions that tests emulate in C++. Those of compute capability 8.0 end a kernel with an
+// error below it.
 
 __device__ inline float half_value(uint32_t bits) {
   return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
@@ -45,6 +47,8 @@ __device__ inline uint32_t add_pairs(uint32_t a, uint32_t b) {
   uint32_t sums = 0;
 #if __CUDA_ARCH__ >= 800
   asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(sums) : "r"(a), "r"(0x3F803F80), "r"(b));
+#else
+  __trap();
 #endif
   return sums;
 }
@@ -58,6 +62,8 @@ __device__ inline void multiply_tile(float sums[4], const uint32_t weights[4],
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
       : "r"(weights[0]), "r"(weights[1]), "r"(weights[2]), "r"(weights[3]), "r"(inputs[0]),
         "r"(inputs[1]));
+#else
+  __trap();
 #endif
 }
 
@@ -70,6 +76,8 @@ __device__ inline void multiply_new_tile(float sums[4], const uint32_t weights[4
       : "=f"(sums[0]), "=f"(sums[1]), "=f"(sums[2]), "=f"(sums[3])
       : "r"(weights[0]), "r"(weights[1]), "r"(weights[2]), "r"(weights[3]), "r"(inputs[0]),
         "r"(inputs[1]), "f"(0.0f));
+#else
+  __trap();
 #endif
 }
 
@@ -80,6 +88,8 @@ __device__ inline void copy_ahead(void* to, const void* from, bool is_there) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from),
                "r"(is_there ? 16 : 0)
                : "memory");
+#else
+  __trap();
 #endif
 }
 
@@ -111,14 +121,16 @@ const char* text_of(cudaError_t status) {
 }
 
 /// One kernel stands for all: if it can be loaded, so can the others of its module.
-GpuSupport ask() {
+GpuSupport ask(int device) {
   GpuSupport support;
   cudaDriverGetVersion(&support.driver);
   cudaRuntimeGetVersion(&support.needed);
+  int before = 0, major = 0, minor = 0;
+  cudaGetDevice(&before);
+  if (device != before) cudaSetDevice(device);
   cudaFuncAttributes attributes;
   support.error = text_of(cudaFuncGetAttributes(&attributes, merge_kernel<Bfloat16>));
-  int device = 0, major = 0, minor = 0;
-  cudaGetDevice(&device);
+  if (device != before) cudaSetDevice(before);
   cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
   cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
   support.capability = 10 * major + minor;

@@ -50,7 +50,7 @@ CudaSupport look() {
     support.problem = "LibTorch was asked for CUDA before it was opened";  // a bug of ours
   } else {
     const GpuKernels* const kernels = support.module->kernels;
-    const std::string driver = kernels ? driver_problem(kernels->support()) : "";
+    const std::string driver = kernels ? driver_problem(kernels->support(0)) : "";
     support.problem = driver.empty() ? "LibTorch cannot use the GPU with this driver" : driver;
   }
   return support;

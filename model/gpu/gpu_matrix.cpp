@@ -120,7 +120,8 @@ GpuGroupProduct GpuMatrix::product() const {
           .x = nullptr,
           .bias = nullptr,
           .y = nullptr,
-          .rows = 0};
+          .rows = 0,
+          .is_wide = false};
 }
 
 GpuMatrix to_gpu_matrix(int bits, int64_t out, const at::Tensor& words, const at::Tensor& scales,
@@ -186,7 +187,7 @@ GpuMatrix whole_of(std::span<const GpuMatrix> matrices) {
 }
 
 at::Tensor multiply(const GpuKernels& kernels, const GpuMatrix& matrix, const at::Tensor& x,
-                    const at::Tensor& bias) {
+                    const at::Tensor& bias, at::ScalarType type) {
   PREDGEN_CHECK(x.dim() == 2 && x.scalar_type() == at::kBFloat16 && x.size(0) >= 1 &&
                     x.size(0) <= kMaxGpuProductRows && x.size(1) <= matrix.in &&
                     rounded_up(x.size(1), kStep) == matrix.in &&
@@ -195,13 +196,15 @@ at::Tensor multiply(const GpuKernels& kernels, const GpuMatrix& matrix, const at
   at::Tensor rows =
       x.size(1) == matrix.in ? x.contiguous() : at::constant_pad_nd(x, {0, matrix.in - x.size(1)});
   if (reinterpret_cast<uintptr_t>(rows.const_data_ptr()) % 16 != 0) rows = rows.clone();
-  at::Tensor y = at::empty({x.size(0), matrix.out}, x.options());
+  PREDGEN_CHECK(type == at::kBFloat16 || type == at::kFloat, "a product in {}", c10::str(type));
+  at::Tensor y = at::empty({x.size(0), matrix.out}, x.options().dtype(type));
   const at::Tensor biases = bias.defined() ? bias.to(at::kBFloat16).contiguous() : bias;
   GpuGroupProduct product = matrix.product();
   product.x = rows.const_data_ptr();
   product.bias = biases.defined() ? biases.const_data_ptr() : nullptr;
   product.y = y.mutable_data_ptr();
   product.rows = x.size(0);
+  product.is_wide = type == at::kFloat;
   const c10::DeviceGuard guard(x.device());
   kernels.group_product(product, stream_of(x));
   check_launched(kernels);

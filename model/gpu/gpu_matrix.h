@@ -49,10 +49,11 @@ at::Tensor whole_of(std::span<const at::Tensor> parts);
 /// The same for matrices, as stacked() and then panels() leave them; undefined for others.
 GpuMatrix whole_of(std::span<const GpuMatrix> matrices);
 
-/// x [rows,in] W^T + bias, bfloat16, up to kMaxGpuProductRows rows, which do not affect each other.
-/// `bias` undefined or bfloat16 [out].
+/// x [rows,in] W^T + bias, x bfloat16, up to kMaxGpuProductRows rows, which do not affect each
+/// other. `bias` undefined or [out]; `type` of the result: bfloat16 or float32, of which bfloat16
+/// is the rounding.
 at::Tensor multiply(const GpuKernels& kernels, const GpuMatrix& matrix, const at::Tensor& x,
-                    const at::Tensor& bias);
+                    const at::Tensor& bias, at::ScalarType type = at::kBFloat16);
 /// W in bfloat16 [out,in], by our kernels or, if `kernels` is null, by LibTorch's operators.
 at::Tensor widen(const GpuKernels* kernels, const GpuMatrix& matrix);
 

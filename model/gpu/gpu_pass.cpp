@@ -3,9 +3,10 @@
 #include <ATen/autocast_mode.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/InferenceMode.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
-#include <bit>
+#include <ranges>
 
 #include "core/error.h"
 #include "core/log.h"
@@ -20,15 +21,18 @@ namespace predgen {
 namespace {
 
 constexpr int64_t kMostOfATile = 8;
-/// The widest pass that prepare() captures: drafts and ends of prompts.
-constexpr int64_t kWidestPrepared = 64;
+/// What a graph's tokens are padded to. Products take eight rows at a time.
+constexpr int64_t kWidths[] = {1, 2, 4, 8, 16, 24, 32, 40, 48, 64, 72, kMaxGpuTokens};
+/// The widest pass whose logits prepare() captures: drafts of 64 and ends of prompts.
+constexpr int64_t kWidestPrepared = 72;
 /// The most tokens over several sequences: each needs memory for its partial attention.
 constexpr int64_t kMostTokens = 4096;
 /// Query-key pairs per sequence: with more, LibTorch's faster attention outweighs its launches for
 /// each sequence.
 constexpr int64_t kMostPairs = 1 << 16;
 
-/// Identifies the weights' addresses, active adapters and kind of products, fixed in a graph.
+/// Identifies the weights' addresses, active adapters with their ranks, and kind of products, fixed
+/// in a graph.
 size_t places_of_weights(const TransformerParts& model) {
   size_t places = 0;
   const auto add = [&](const void* place) {
@@ -42,9 +46,14 @@ size_t places_of_weights(const TransformerParts& model) {
     if (!linear.has_adapter()) return;
     add(data_of(linear.lora_A));
     add(data_of(linear.lora_B));
+    places = places * 31 + static_cast<size_t>(linear.lora_A.size(0));
     places = places * 31 + std::hash<double>()(linear.lora_scaling);
   };
   add_linear(model.head);
+  for (const at::Tensor* tensor :
+       {&model.embedding, &model.final_norm, &model.inverse_frequencies}) {
+    add(data_of(*tensor));
+  }
   for (const DecoderLayer& layer : model.layers) {
     for (const Linear* linear : layer.attention->linears()) add_linear(*linear);
     for (const Linear* linear : layer.feed_forward->linears()) add_linear(*linear);
@@ -133,8 +142,9 @@ bool GpuPass::takes(const TransformerParts& model) {
 PassKind GpuPass::kind_of(const TransformerParts& model,
                           std::span<const SequenceStep> steps) const {
   PassKind kind;
-  kind.num_tokens = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(tokens_.size())));
-  kind.num_logits = tokens_.wanted().size() <= 1 ? 1 : kind.num_tokens;
+  kind.num_tokens = *std::ranges::lower_bound(kWidths, tokens_.size());
+  const int64_t num_wanted = std::ssize(tokens_.wanted());
+  kind.num_logits = num_wanted <= 1 ? num_wanted : kind.num_tokens;
   const bool is_apart = steps.size() > 1 || (model.head.width_invariant && has_tree(steps));
   kind.tile = is_apart ? 1 : std::min(widest_tile(model.config), kind.num_tokens);
   kind.weights = places_of_weights(model);
@@ -208,6 +218,12 @@ void GpuPass::upload(const TransformerParts& model, std::span<const SequenceStep
           step.state->writable(layer, static_cast<int64_t>(step.tokens.size()));
       *caches++ = {keys.mutable_data_ptr(), values.mutable_data_ptr(), keys.size(2)};
     }
+  }
+  if (is_cuda) {  // so that it is not given to others while a pass of this stream uses it
+    const c10::Device device = memory.inputs.device();
+    const c10::Stream stream = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+    memory.inputs.record_stream(stream);
+    memory.logits.record_stream(stream);
   }
   memory.inputs.narrow(0, 0, used).copy_(host, /*non_blocking=*/true);
 }
@@ -304,17 +320,23 @@ void GpuPass::prepare(const TransformerParts& model) {
   if (!graphs) return;
   tokens_.read({}, model.config.vocab_size);  // launches over padding only
   const size_t weights = places_of_weights(model);
-  for (int64_t num_tokens = kWidestPrepared; num_tokens > 0; num_tokens /= 2) {
-    for (const int64_t num_logits : {int64_t{1}, num_tokens}) {
-      const PassKind kind{.num_tokens = num_tokens,
-                          .num_logits = num_logits,
-                          .tile = std::min(widest_tile(model.config), num_tokens),
-                          .weights = weights};
-      upload(model, {}, kind, memory(model));
-      const bool has_room = graphs->prepare(
-          kind, [this, model, kind] { return launch_pass(kernels_, model, kind, memory_); });
-      if (!has_room) return;  // nor for the next one
-    }
+  const auto prepare = [&](int64_t num_tokens, int64_t num_logits, int64_t tile) {
+    const PassKind kind{.num_tokens = num_tokens,
+                        .num_logits = num_logits,
+                        .tile = std::min(tile, num_tokens),
+                        .weights = weights};
+    upload(model, {}, kind, memory(model));
+    return graphs->prepare(
+        kind, [this, model, kind] { return launch_pass(kernels_, model, kind, memory_); });
+  };
+  const int64_t tile = widest_tile(model.config);
+  if (!prepare(kMaxGpuTokens, 0, tile)) return;  // a part of a prompt
+  for (const int64_t num_tokens : std::views::reverse(kWidths)) {
+    if (num_tokens > kWidestPrepared) continue;
+    const bool has_room = prepare(num_tokens, 1, tile) && prepare(num_tokens, num_tokens, tile) &&
+                          // of trees and of several sequences
+                          prepare(num_tokens, num_tokens, 1);
+    if (!has_room) return;  // nor for the next one
   }
 }
 

@@ -34,23 +34,36 @@ std::string kernel_problem(const GpuSupport& support) {
       driver.empty() ? "build with this GPU in -DPREDGEN_CUDA_ARCHITECTURES, or with all" : driver);
 }
 
-const GpuKernels* usable_kernels(const GpuKernels* compiled) {
-  if (compiled == nullptr) return nullptr;
-  const std::string problem = kernel_problem(compiled->support());
-  if (problem.empty()) return compiled;
-  spdlog::warn("{}", problem);
-  return nullptr;
+const UsableKernels::Found& UsableKernels::found(int device) {
+  const Lock lock(mutex_);
+  const auto [place, is_new] = by_device_.try_emplace(device);
+  Found& usable = place->second;
+  if (!is_new || compiled_ == nullptr) return usable;
+  const GpuSupport support = compiled_->support(device);
+  const std::string problem = kernel_problem(support);
+  if (problem.empty()) {
+    usable = {.kernels = compiled_, .has_groups = support.capability >= 80};
+  } else {
+    spdlog::warn("{}", problem);
+  }
+  return usable;
 }
 
-const GpuKernels* cuda_kernels() {
-  static const GpuKernels* const kernels =
-      usable_kernels(cuda_support().module ? cuda_support().module->kernels : nullptr);
+namespace {
+
+UsableKernels& usable_kernels() {
+  static UsableKernels kernels(cuda_support().module ? cuda_support().module->kernels : nullptr);
   return kernels;
 }
 
-const GpuKernels* group_kernels() {
-  static const bool has_them = cuda_kernels() && cuda_kernels()->support().capability >= 80;
-  return has_them ? cuda_kernels() : nullptr;
+int index_of(c10::Device device) { return device.has_index() ? device.index() : 0; }
+
+}  // namespace
+
+const GpuKernels* cuda_kernels(c10::Device device) { return usable_kernels().on(index_of(device)); }
+
+const GpuKernels* group_kernels(c10::Device device) {
+  return usable_kernels().with_groups_on(index_of(device));
 }
 
 }  // namespace predgen

@@ -27,7 +27,7 @@ struct PassKind {
 class PassGraphs {
  public:
   /// Enough for a conversation's kinds, with and without an adapter.
-  static constexpr size_t kMost = 48;
+  static constexpr size_t kMost = 80;
 
   explicit PassGraphs(GraphCapture capture) : capture_(std::move(capture)) {}
 

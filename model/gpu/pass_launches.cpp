@@ -84,7 +84,8 @@ class PassLaunches {
       last.num_rows = static_cast<int>(kind_.num_logits);
       last.x = x_NE.mutable_data_ptr();
       kernels_.norm(type_, last, stream_);
-      logits_NV_.copy_(model_.head.width_invariant ? model_.head.wide(x_NE) : model_.head(x_NE));
+      const bool is_wide = model_.head.width_invariant || model_.head.quantized;
+      logits_NV_.copy_(is_wide ? model_.head.wide(x_NE) : model_.head(x_NE));
     }
     if (const char* problem = kernels_.error()) {
       throw Error("the kernels of a pass cannot be launched: {}", problem);

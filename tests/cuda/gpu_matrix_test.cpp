@@ -15,7 +15,7 @@ class GpuMatrixOnDevice : public OnDevice {
  protected:
   void SetUp() override {
     OnDevice::SetUp();
-    if (!IsSkipped() && group_kernels() == nullptr) {
+    if (!IsSkipped() && group_kernels(device()) == nullptr) {
       GTEST_SKIP() << "built without nvcc, or a GPU of less than compute capability 8.0";
     }
   }
@@ -42,12 +42,13 @@ TEST_P(GpuMatrixOnDevice, ProductsAndMatricesAreExactButForRoundings) {
     const CodedGpuMatrix coded(bits, out, in, group, has_offsets, 1, book);
     const GpuMatrix matrix = coded.on(device());
     const at::Tensor values = coded.values(), bias = normal({out}, 4).to(at::kBFloat16);
-    EXPECT_LT(error_beyond_rounding(widen(group_kernels(), matrix), values), 1e-6);
+    EXPECT_LT(error_beyond_rounding(widen(group_kernels(device()), matrix), values), 1e-6);
     for (const int64_t rows : {1, 2, 8, 9, 16, 17, 32, 33, 64, 65, 128}) {
       SCOPED_TRACE(fmt::format("{} rows, {} bits, {} x {} by {}", rows, bits, out, in, group));
       const at::Tensor x = random_rows(rows, in);
       const at::Tensor exact = at::linear(x.to(at::kDouble), values) + bias.to(at::kDouble);
-      const at::Tensor y = multiply(*group_kernels(), matrix, x.to(device()), bias.to(device()));
+      const at::Tensor y =
+          multiply(*group_kernels(device()), matrix, x.to(device()), bias.to(device()));
       EXPECT_LT(error_beyond_rounding(y, exact), 2e-5);
     }
   }
@@ -57,11 +58,12 @@ TEST_P(GpuMatrixOnDevice, ARowDoesNotDependOnTheOthers) {
   for (const int bits : {4, 8}) {
     const GpuMatrix matrix = CodedGpuMatrix(bits, 17'000, 960, 32, true).on(device());
     const at::Tensor x = random_rows(128, 960).to(device());
-    const at::Tensor all = multiply(*group_kernels(), matrix, x, {});
+    const at::Tensor all = multiply(*group_kernels(device()), matrix, x, {});
     for (const int64_t rows : {1, 3, 8, 12, 16, 31, 64, 100}) {
-      const at::Tensor some = multiply(*group_kernels(), matrix, x.narrow(0, 5, rows), {});
+      const at::Tensor some = multiply(*group_kernels(device()), matrix, x.narrow(0, 5, rows), {});
       EXPECT_TRUE(at::equal(some, all.narrow(0, 5, rows))) << rows;
-      EXPECT_TRUE(at::equal(some, multiply(*group_kernels(), matrix, x.narrow(0, 5, rows), {})));
+      EXPECT_TRUE(
+          at::equal(some, multiply(*group_kernels(device()), matrix, x.narrow(0, 5, rows), {})));
     }
   }
 }
@@ -70,7 +72,7 @@ TEST_P(GpuMatrixOnDevice, NaNStaysInItsRow) {
   const GpuMatrix matrix = CodedGpuMatrix(4, 48, 640, 32, true).on(device());
   at::Tensor x = random_rows(20, 640);
   x[19][639] = std::nan("");
-  const at::Tensor y = multiply(*group_kernels(), matrix, x.to(device()), {}).cpu();
+  const at::Tensor y = multiply(*group_kernels(device()), matrix, x.to(device()), {}).cpu();
   EXPECT_FALSE(y.narrow(0, 0, 19).isnan().any().item<bool>());
   EXPECT_TRUE(y[19].isnan().all().item<bool>());
 }

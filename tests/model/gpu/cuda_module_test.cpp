@@ -31,7 +31,7 @@ TEST(CudaModule, ItsKernelsSayWhatTheyNeed) {
   if (!kernels) GTEST_SKIP() << "built without nvcc";
   for (const auto launch : {kernels->group_product, kernels->widen_groups})
     EXPECT_NE(launch, nullptr);
-  const GpuSupport support = kernels->support();
+  const GpuSupport support = kernels->support(0);
   EXPECT_GE(support.needed, 13'000);
   if (support.driver == 0) {
     EXPECT_NE(kernel_problem(support), "");

@@ -6,7 +6,7 @@
 namespace predgen {
 
 /// The source of the kernels for CUDA, run thread by thread on the CPU.
-const GpuKernels& emulated_kernels(ThreadOrder order);
+const GpuKernels& emulated_kernels(EmulatedSchedule schedule);
 
 /// Launches so far.
 int64_t num_emulated_launches();

@@ -90,6 +90,33 @@ TEST(GpuMatrix, ARowDoesNotDependOnTheOthersNorOnAddresses) {
   }
 }
 
+TEST(GpuMatrix, Float32IsRoundedToBfloat16) {
+  for (const MatrixKind& kind :
+       {MatrixKind{4, 33, 576, 32, true}, MatrixKind{8, 19, 304, 304, false},
+        MatrixKind{4, 48, 576, 64, false, kNf4Values}}) {
+    const CodedGpuMatrix coded = kind.coded();
+    const GpuMatrix matrix = coded.on(at::kCPU);
+    const at::Tensor x = random_rows(40, kind.in), bias = normal({kind.out}, 4).to(at::kBFloat16);
+    const at::Tensor exact = at::linear(x.to(at::kDouble), coded.values(), bias.to(at::kDouble));
+    const at::Tensor y = multiply(emulated_kernels(kAscending), matrix, x, bias, at::kFloat);
+    EXPECT_LT(relative(y.to(at::kDouble), exact), 1e-6);
+    EXPECT_TRUE(y.to(at::kBFloat16).equal(product(matrix, x, kAscending, bias)));
+  }
+}
+
+/// Room for one, two, four or eight rows of inputs.
+TEST(GpuMatrix, FewRowsHaveTheBitsOfMany) {
+  for (const MatrixKind& kind :
+       {MatrixKind{4, 48, 576, 128, true}, MatrixKind{8, 48, 576, 576, false}}) {
+    const GpuMatrix matrix = kind.coded().on(at::kCPU);
+    const at::Tensor x = random_rows(8, 576), all = product(matrix, x);
+    for (const int64_t rows : {1, 2, 3, 4, 5}) {
+      EXPECT_TRUE(product(matrix, x.narrow(0, 2, rows), kDescending).equal(all.narrow(0, 2, rows)))
+          << rows;
+    }
+  }
+}
+
 TEST(GpuMatrix, NaNStaysInItsRow) {
   const CodedGpuMatrix coded(4, 16, 64, 32, true);
   at::Tensor x = random_rows(2, 64);

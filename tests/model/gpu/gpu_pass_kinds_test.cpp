@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <vector>
 
 #include "tests/model/gpu/emulated_kernels.h"
 #include "tests/model/gpu/kernel_models.h"
@@ -60,6 +61,42 @@ TEST_F(GpuPassKinds, DoNotDependOnTheContext) {
   EXPECT_EQ(num_captures_, 4);  // 1, 2, 3 and 4, 64
 }
 
+/// A draft of 64 after a token is no pass of 128.
+TEST_F(GpuPassKinds, ArePaddedToEights) {
+  KvPool pool(model_->kv_layout());
+  const auto cache = pool.make_state(kCapacity);
+  GpuKernels counting = emulated_kernels(ThreadOrder::kAscending);
+  static std::vector<int> widths;
+  widths.clear();
+  counting.embed = [](GpuType, const GpuEmbedding& embedding, void*) {
+    widths.push_back(embedding.num_tokens);
+    throw c10::OutOfMemoryError({__func__, __FILE__, __LINE__}, "full");  // no need to go on
+  };
+  model_->set_gpu_kernels(&counting);
+  for (const int64_t width : {3, 16, 17, 33, 65, 73}) {
+    model_->forward({.state = cache.get(), .tokens = kernel_tokens(width)});
+  }
+  EXPECT_EQ(widths, (std::vector{4, 16, 24, 40, 72, 128}));
+}
+
+/// A part of a prompt does not read the head.
+TEST_F(GpuPassKinds, WithoutLogitsThereIsNoHead) {
+  KvPool pool(model_->kv_layout());
+  const auto first = pool.make_state(kCapacity), second = pool.make_state(kCapacity);
+  const TokenIds prompt = kernel_tokens(20), next = kernel_tokens(3, 2);
+  const auto launches = [&](SequenceState& cache, int64_t num_logits) {
+    const int64_t before = num_emulated_launches();
+    const at::Tensor logits =
+        model_->forward({.state = &cache, .tokens = prompt, .num_logits = num_logits});
+    EXPECT_EQ(logits.sizes(), (std::vector<int64_t>{num_logits, kVocab}));
+    return num_emulated_launches() - before;
+  };
+  const int64_t with = launches(*first, 1);
+  EXPECT_LT(launches(*second, 0), with);  // without the last norm
+  EXPECT_TRUE(model_->forward({.state = second.get(), .tokens = next, .num_logits = 3})
+                  .equal(model_->forward({.state = first.get(), .tokens = next, .num_logits = 3})));
+}
+
 /// They come in every length: a graph of each would be one for a single use.
 TEST_F(GpuPassKinds, LongPassesOfSeveralSequencesAreNoGraphs) {
   KvPool pool(model_->kv_layout());
@@ -78,7 +115,9 @@ TEST_F(GpuPassKinds, LongPassesOfSeveralSequencesAreNoGraphs) {
 TEST_F(GpuPassKinds, AConversationWaitsForNoneThatWasPrepared) {
   model_->prepare_passes();
   const int prepared = num_captures_;
-  EXPECT_LE(prepared, 13);
+  // 11 widths to 72, each with one and all logits and for trees, which are the same for one token;
+  // and parts of prompts, which want no logits.
+  EXPECT_EQ(prepared, 10 * 3 + 1 + 1);
   const at::Tensor found = converse();
   EXPECT_EQ(num_captures_, prepared);
   model_->set_gpu_kernels(&emulated_kernels(ThreadOrder::kAscending));

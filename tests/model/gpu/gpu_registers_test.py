@@ -1,39 +1,90 @@
-"""Registers and spills of the kernels for CUDA as ptxas says, on every kind of GPU that they are for.
+"""What the compiler made of the kernels for CUDA: registers and spills, how many blocks a processor holds, how many
+instructions a weight takes. No kernel may get worse than gpu_budget.tsv says.
 
-usage: gpu_registers_test.py sample|whole NVCC HEADERS COMPILER     (sample: the oldest and the newest kind)
+usage: gpu_registers_test.py module MODULE TOOLS LAUNCHES [--write]
+       gpu_registers_test.py sample|whole NVCC HEADERS COMPILER TOOLS LAUNCHES [--write]
+  module: of the GPUs that the module was built for; sample, whole: compiles for the oldest and the newest, or for all
+  LAUNCHES: the program gpu_launches; --write: the budget becomes what is found
 """
 
+import collections
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
 
-ARCHITECTURES = (80, 86, 89, 90, 100, 120) if sys.argv[1] == "whole" else (80, 120)
-MOST_REGISTERS = 128  # so that two blocks of 256 threads share a processor
-MOST_OF_WIDE = 255  # products of many rows, whose sums fill a processor with one block
+from gpu_code import Budget, Launches, read_budget, read_kernels, write_budget
+
+MOST_REGISTERS = 32768  # of a block, so that two share a processor: not those of products of many rows
 MOST_SHARED = 48 * 1024  # bytes that a kernel may have without asking for more
+LEAST_WARPS_OF_A_ROW = 16  # of a processor, so that memory is asked for often enough
+MORE = 1.05  # times as many instructions are too many
 
-nvcc, headers, compiler = sys.argv[2:]
+what, *arguments = [argument for argument in sys.argv[1:] if argument != "--write"]
+tools, launches = pathlib.Path(arguments[-2]), Launches(pathlib.Path(arguments[-1]).resolve())
+if not all((tools / tool).exists() for tool in ("cuobjdump", "nvdisasm")):
+    print(f"skipped: there are no cuobjdump and nvdisasm in {tools}")
+    sys.exit(77)
 root = pathlib.Path(__file__).resolve().parents[3]
-with tempfile.TemporaryDirectory() as folder:
-    codes = [part for a in ARCHITECTURES for part in ("-gencode", f"arch=compute_{a},code=sm_{a}")]
-    said = subprocess.run(
-        [nvcc, "-c", root / "kernels/gpu/gpu_kernels_cuda.cu", "-o", f"{folder}/kernels.o", "-std=c++20",
-         "-O3", "-ccbin", compiler, *codes, f"-I{root}", "-isystem", headers, "-Xptxas", "-v"],
-        check=True, capture_output=True, text=True).stderr
 
-kernels = re.findall(r"entry function '(\w+)' for 'sm_(\d+)'.*?(\d+) bytes spill stores, (\d+) bytes spill loads"
-                     r".*?Used (\d+) registers(?:.*?(\d+) bytes smem)?", said.replace("\n", " ").replace(
-                         "ptxas info    : Compiling", "\nCompiling"))
-assert {int(kernel[1]) for kernel in kernels} == set(ARCHITECTURES), kernels
-per_kind = len(kernels) // len(ARCHITECTURES)
-assert per_kind >= 20, f"{per_kind} kernels"
-for name, architecture, stores, loads, registers, shared in kernels:
-    where = f"{name} on sm_{architecture}"
-    assert (int(stores), int(loads)) == (0, 0), f"{where} spills {stores} + {loads} bytes"
-    most = MOST_OF_WIDE if re.search("group_product_kernelILi[48]ELb[01]ELb[01]ELi[12]ELi4E", name) else MOST_REGISTERS
-    assert int(registers) <= most, f"{where} takes {registers} registers"
-    assert int(shared or 0) <= MOST_SHARED, f"{where} shares {shared} bytes"
-print(f"{per_kind} kernels on {len(ARCHITECTURES)} kinds of GPU: at most "
-      f"{max(int(k[4]) for k in kernels)} registers, no spills")
+if what == "module":
+    kernels = read_kernels(pathlib.Path(arguments[0]), tools)
+else:
+    architectures = (80, 86, 89, 90, 100, 120) if what == "whole" else (80, 120)
+    nvcc, headers, compiler = arguments[:3]
+    with tempfile.TemporaryDirectory() as folder:
+        codes = [part for a in architectures for part in ("-gencode", f"arch=compute_{a},code=sm_{a}")]
+        subprocess.run([nvcc, "-c", root / "kernels/gpu/gpu_kernels_cuda.cu", "-o", f"{folder}/kernels.o", "-std=c++20",
+                        "-O3", "-fmad=false", "-ccbin", compiler, *codes, f"-I{root}", "-isystem", headers], check=True)
+        kernels = read_kernels(pathlib.Path(f"{folder}/kernels.o"), tools)
+    assert {kernel.capability for kernel in kernels} == set(architectures)
+
+faults = []
+by_name = collections.defaultdict(list)
+for kernel in kernels:
+    by_name[kernel.name].append(kernel)
+    where = f"{kernel.name} on sm_{kernel.capability}"
+    if kernel.spills and not kernel.name.startswith("embed_kernel"):  # sinf() has a table for huge angles
+        faults.append(f"{where} spills: {kernel.spills} instructions")
+    if kernel.shared > MOST_SHARED:
+        faults.append(f"{where} shares {kernel.shared} bytes")
+    if any(size != 16 for size in kernel.copies) or (kernel.arguments and not kernel.copies):
+        faults.append(f"{where} copies ahead in pieces of {sorted(set(kernel.copies))} bytes")
+    if kernel.arguments and not kernel.tensor:
+        faults.append(f"{where} multiplies no tiles")
+
+# How many warps of each launch a processor holds: the least of a kernel's launches, and those of one row.
+asked = [(kernel.capability, kernel, launch) for launch in launches.ask("instances") for kernel in by_name[launch["kernel"]]]
+never = set(by_name) - {launch["kernel"] for *_, launch in asked}
+assert not never, f"gpu_launches launches no {never}"
+warps = {}
+for (_, kernel, launch), blocks in zip(asked, launches.blocks(asked)):
+    found = blocks * launch["threads"] // 32
+    key = (kernel.name, kernel.capability)
+    warps[key] = min(found, warps.get(key, found))
+    is_wide = kernel.arguments and kernel.arguments[4] == 4
+    if kernel.registers * launch["threads"] > MOST_REGISTERS and not is_wide and launch["threads"] < 1024:
+        faults.append(f"{key} takes {kernel.registers} registers of {launch['threads']} threads")
+    if found == 0:
+        faults.append(f"{key} with {launch['memory']} bytes fits no processor")
+    is_narrow = kernel.arguments and launch["rows"] == 1 and kernel.arguments[3] == 1
+    if is_narrow and found < LEAST_WARPS_OF_A_ROW:
+        faults.append(f"{key} with {launch['memory']} bytes: a processor holds {found} warps")
+
+found = {(kernel.name, kernel.capability): Budget(kernel.registers, kernel.shared, kernel.instructions, kernel.tensor,
+                                                 warps[kernel.name, kernel.capability]) for kernel in kernels}
+budget = read_budget()
+if "--write" in sys.argv:
+    budget = {key: value for key, value in (budget | found).items() if key[0] in by_name}
+    write_budget(budget)
+for key, now in found.items():
+    if key not in budget:
+        faults.append(f"{key} has no budget: see --write")
+    elif now.instructions > budget[key].instructions * MORE:
+        faults.append(f"{key} takes {now.instructions} instructions, not {budget[key].instructions}")
+    elif now.warps < budget[key].warps:
+        faults.append(f"a processor holds {now.warps} warps of {key}, not {budget[key].warps}")
+assert len(by_name) >= 20, f"{len(by_name)} kernels"
+print("\n".join(faults) or f"{len(by_name)} kernels on {len({kernel.capability for kernel in kernels})} kinds of GPU: at most "
+      f"{max(kernel.registers for kernel in kernels)} registers, no spills, within the budget")
+sys.exit(bool(faults))

@@ -31,30 +31,50 @@ TEST(GpuSupport, SaysWhichDriverThereIsAndWhichIsNeeded) {
   EXPECT_EQ(kernel_problem(kFine), "");
 }
 
-/// What usable_kernels() gives for them, and what it logs.
-std::pair<const GpuKernels*, std::string> chosen_of(const GpuKernels* compiled) {
+/// What is logged meanwhile.
+template <class Work>
+std::string logged(const Work& work) {
   std::ostringstream log;
   const auto before = spdlog::default_logger();
   spdlog::set_default_logger(std::make_shared<spdlog::logger>(
       "test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
-  const GpuKernels* kernels = usable_kernels(compiled);
+  work();
   spdlog::set_default_logger(before);
-  return {kernels, log.str()};
+  return log.str();
 }
 
-TEST(GpuSupport, KernelsThatCannotBeLoadedAreLeftOutWithOneLine) {
+TEST(UsableKernels, ThoseThatCannotBeLoadedAreLeftOutWithOneLine) {
   GpuKernels kernels = emulated_kernels(ThreadOrder::kAscending);
-  for (GpuSupport (*broken)() : {+[] { return kOldDriver; }, +[] { return kOtherGpu; }}) {
+  for (GpuSupport (*broken)(int) :
+       {+[](int) { return kOldDriver; }, +[](int) { return kOtherGpu; }}) {
     kernels.support = broken;
-    const auto [chosen, log] = chosen_of(&kernels);
-    EXPECT_EQ(chosen, nullptr);
+    UsableKernels usable(&kernels);
+    const std::string log = logged([&] {
+      for (int i = 0; i < 3; ++i) EXPECT_EQ(usable.on(0), nullptr);
+      EXPECT_EQ(usable.with_groups_on(0), nullptr);
+    });
     EXPECT_EQ(std::ranges::count(log, '\n'), 1) << log;
-    EXPECT_THAT(log, HasSubstr(kernel_problem(broken())));
+    EXPECT_THAT(log, HasSubstr(kernel_problem(broken(0))));
   }
-  kernels.support = [] { return kFine; };
-  EXPECT_EQ(chosen_of(&kernels),
-            std::pair(static_cast<const GpuKernels*>(&kernels), std::string()));
-  EXPECT_EQ(chosen_of(nullptr), std::pair(static_cast<const GpuKernels*>(nullptr), std::string()));
+  UsableKernels none(nullptr);
+  EXPECT_EQ(logged([&] { EXPECT_EQ(none.on(0), nullptr); }), "");
+}
+
+/// An RTX 2080 Ti beside an RTX 4090, and a GPU that nothing was compiled for.
+TEST(UsableKernels, EachGpuIsAskedForItself) {
+  GpuKernels kernels = emulated_kernels(ThreadOrder::kAscending);
+  kernels.support = [](int device) {
+    if (device == 2) return kOtherGpu;
+    GpuSupport support = kFine;
+    support.capability = device == 0 ? 75 : 89;
+    return support;
+  };
+  UsableKernels usable(&kernels);
+  EXPECT_EQ(usable.on(1), &kernels);
+  EXPECT_EQ(usable.with_groups_on(1), &kernels);
+  EXPECT_EQ(usable.on(0), &kernels);
+  EXPECT_EQ(usable.with_groups_on(0), nullptr);
+  EXPECT_NE(logged([&] { EXPECT_EQ(usable.on(2), nullptr); }), "");
 }
 
 }  // namespace

@@ -1,0 +1,385 @@
+// The kernels for GPUs with every access checked and blocks at the same time, and that faults of
+// each kind are seen.
+#include "tests/model/gpu/emulated_memory.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "kernels/half.h"
+#include "tests/model/gpu/emulated_kernels.h"
+#include "tests/model/gpu/planted_kernels.h"
+
+namespace predgen {
+namespace {
+
+constexpr auto kInOrder = ThreadOrder::kAscending;
+
+/// At a multiple of 16 bytes.
+template <class T>
+class Buffer {
+ public:
+  explicit Buffer(size_t count) : values_((count + kMore) / kMore * kMore + kMore) {}
+  T* data() {
+    auto place = reinterpret_cast<uintptr_t>(values_.data());
+    return values_.data() + (16 - place % 16) % 16 / sizeof(T);
+  }
+
+ private:
+  static constexpr size_t kMore = 16 / sizeof(T);
+  std::vector<T> values_;
+};
+
+class Numbers {
+ public:
+  explicit Numbers(uint64_t seed) : random_(seed) {}
+  float next() { return static_cast<float>(random_() % 2001) / 1000.0f - 1.0f; }
+  uint32_t bits() { return static_cast<uint32_t>(random_()); }
+  Buffer<float> floats(size_t count) {
+    Buffer<float> values(count);
+    for (size_t i = 0; i < count; ++i) values.data()[i] = next();
+    return values;
+  }
+  /// bfloat16
+  Buffer<uint16_t> halves(size_t count) {
+    Buffer<uint16_t> values(count);
+    for (size_t i = 0; i < count; ++i) {
+      const float value = next();
+      uint32_t bits = 0;
+      memcpy(&bits, &value, 4);
+      values.data()[i] = static_cast<uint16_t>(bits >> 16);
+    }
+    return values;
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+std::string text_of(const EmulationReport& report) {
+  std::string text;
+  for (const std::string& problem : report.problems) text += problem + "\n";
+  return text;
+}
+
+/// Runs `launch` with kernels whose blocks run one by one, and then at the same time with every
+/// access checked. `y`: the result, of which all runs must give the same bytes.
+template <class T, class Launch>
+EmulationReport check(const Launch& launch, Buffer<T>& y, size_t count) {
+  launch(emulated_kernels(kInOrder));
+  const std::vector<T> expected(y.data(), y.data() + count);
+  EmulationReport report;
+  for (const uint64_t seed : {1, 2}) {
+    std::fill_n(y.data(), count, T{});
+    const EmulationChecks checks(seed);
+    launch(emulated_kernels(EmulatedSchedule(seed, 3)));
+    report = checks.report();
+    EXPECT_EQ(text_of(report), "") << "seed " << seed;
+    EXPECT_EQ(memcmp(expected.data(), y.data(), count * sizeof(T)), 0) << "seed " << seed;
+  }
+  EXPECT_GT(report.num_accesses, 100);
+  return report;
+}
+
+struct Product {
+  int bits;
+  int64_t out, in;
+  int group;
+  bool has_offsets;
+  int book_bytes;
+  int64_t rows;
+};
+
+EmulationReport check_product(const Product& kind) {
+  Numbers numbers(7);
+  const int64_t chunk = kind.bits == 4 ? 64 : 32, panels = (kind.out + 15) / 16;
+  const auto num_words = static_cast<size_t>(panels * ((kind.in + chunk - 1) / chunk) * 128);
+  Buffer<uint32_t> words(num_words);
+  std::generate_n(words.data(), num_words, [&] { return numbers.bits(); });
+  const auto num_scales =
+      static_cast<size_t>(panels * (kind.in / kind.group) * 16) * (kind.has_offsets ? 2 : 1);
+  Buffer<uint16_t> scales(num_scales);
+  std::generate_n(scales.data(), num_scales, [&] { return to_half(numbers.next() / 16); });
+  const auto num_inputs = static_cast<size_t>(kind.rows * kind.in);
+  Buffer<uint16_t> x = numbers.halves(num_inputs);
+  const auto num_outputs = static_cast<size_t>(kind.rows * kind.out);
+  Buffer<uint16_t> bias = numbers.halves(static_cast<size_t>(kind.out)), y(num_outputs);
+  GpuGroupProduct product{.words = words.data(),
+                          .scales = scales.data(),
+                          .bits = kind.bits,
+                          .group = kind.group,
+                          .has_offsets = kind.has_offsets,
+                          .book = {},
+                          .in = kind.in,
+                          .out = kind.out,
+                          .x = x.data(),
+                          .bias = bias.data(),
+                          .y = y.data(),
+                          .rows = kind.rows,
+                          .is_wide = false};
+  product.book.num_bytes = kind.book_bytes;
+  for (int i = 0; i < 4 && kind.book_bytes > 0; ++i) {
+    product.book.high[i] = numbers.bits();
+    product.book.low[i] = numbers.bits();
+  }
+  return check([&](const GpuKernels& kernels) { kernels.group_product(product, nullptr); }, y,
+               num_outputs);
+}
+
+TEST(CheckedKernels, ProductsOfEveryInstance) {
+  for (const Product& kind :
+       {Product{4, 48, 640, 128, true, 0, 1}, Product{4, 16, 640, 64, true, 0, 2},
+        Product{8, 16, 320, 32, true, 0, 4}, Product{4, 33, 576, 32, false, 0, 9},
+        Product{4, 16, 1088, 16, true, 0, 17}, Product{8, 32, 544, 32, true, 0, 8},
+        Product{8, 19, 304, 304, false, 0, 30}, Product{4, 16, 576, 64, false, 1, 3},
+        Product{4, 16, 576, 64, false, 2, 20}}) {
+    SCOPED_TRACE(fmt::format("{} bits, {} x {}, groups of {}, {} rows", kind.bits, kind.out,
+                             kind.in, kind.group, kind.rows));
+    const EmulationReport report = check_product(kind);
+    // Codes and inputs come to shared memory, and are read from it, without conflicts.
+    EXPECT_EQ(report.writes[4].conflicts(), 0);
+    EXPECT_EQ(report.reads[4].conflicts(), 0);
+    EXPECT_EQ(report.reads[3].conflicts(), 0);
+    EXPECT_GT(report.reads[4].accesses, 0);
+  }
+}
+
+/// Tokens of two sequences, some of them a tree's, and one of padding; the caches of both.
+struct Keys {
+  static constexpr int kHeads = 4, kKeyHeads = 2, kHeadDim = 24, kPlaces = 80, kTokens = 6;
+  static constexpr size_t kWidth = kHeads * kHeadDim, kValues = kKeyHeads * kPlaces * kHeadDim;
+  static constexpr int32_t kTiles[] = {0, 3, 5};
+
+  Keys(bool is_wide, Numbers& numbers) : values(4 * kValues) {
+    const size_t bytes = is_wide ? 4 : 2;
+    Buffer<float> wide = numbers.floats(4 * kValues);
+    Buffer<uint16_t> halves = numbers.halves(4 * kValues);
+    memcpy(values.data(), is_wide ? static_cast<void*>(wide.data()) : halves.data(),
+           4 * kValues * bytes);
+    const auto at = [&](size_t i) {
+      return reinterpret_cast<char*>(values.data()) + i * kValues * bytes;
+    };
+    for (const size_t step : {0, 2}) {
+      caches.push_back({.keys = at(step), .values = at(step + 1), .head_stride = kPlaces});
+    }
+    const auto add = [&](int step, int place, int num_consecutive, uint64_t others) {
+      tokens.push_back({.id = step == 0 ? 3 : 1,
+                        .step = step,
+                        .place = place,
+                        .position = place,
+                        .num_consecutive = num_consecutive,
+                        .others = {others, 0}});
+    };
+    add(0, 70, 70, 0b1);
+    add(0, 71, 70, 0b11);
+    add(0, 72, 70, 0b101);  // a sibling
+    add(1, 40, 41, 0);
+    add(1, 41, 42, 0);
+    add(-1, 0, 0, 0);
+  }
+
+  Buffer<float> values;
+  std::vector<GpuCache> caches;
+  std::vector<GpuToken> tokens;
+};
+
+TEST(CheckedKernels, HeadsAndAttention) {
+  for (const GpuType type : {GpuType::kFloat32, GpuType::kBfloat16}) {
+    const bool is_wide = type == GpuType::kFloat32;
+    Numbers numbers(3);
+    const Keys keys(is_wide, numbers);
+    constexpr size_t kAll = Keys::kTokens * Keys::kWidth;
+    Buffer<float> rows = numbers.floats(kAll), weight = numbers.floats(Keys::kWidth);
+    Buffer<float> angles = numbers.floats(kAll), queries(kAll);
+    const auto place_heads = [&](const GpuKernels& kernels) {
+      kernels.place_heads(type,
+                          {.q = rows.data(),
+                           .k = rows.data(),
+                           .v = rows.data(),
+                           .q_stride = Keys::kWidth,
+                           .k_stride = Keys::kWidth,
+                           .v_stride = Keys::kWidth,
+                           .q_weight = weight.data(),
+                           .k_weight = weight.data(),
+                           .norm = is_wide ? GpuHeadNorm::kHead : GpuHeadNorm::kWidth,
+                           .eps = 1e-3f,
+                           .offset = 1.0f,
+                           .tokens = keys.tokens.data(),
+                           .caches = keys.caches.data(),
+                           .cache_stride = 1,
+                           .cosines = angles.data(),
+                           .sines = angles.data(),
+                           .num_tokens = Keys::kTokens,
+                           .num_heads = Keys::kHeads,
+                           .num_key_heads = Keys::kKeyHeads,
+                           .head_dim = Keys::kHeadDim,
+                           .queries = queries.data()},
+                          nullptr);
+    };
+    EXPECT_EQ(check(place_heads, queries, kAll).num_unwritten, 0);
+    queries = numbers.floats(kAll);
+    for (const int tile : {1, 4}) {
+      Buffer<float> parts(kAll * 2 * 2), x(kAll);
+      const auto attend = [&](const GpuKernels& kernels) {
+        kernels.attend(type,
+                       {.queries = queries.data(),
+                        .tokens = keys.tokens.data(),
+                        .caches = keys.caches.data(),
+                        .cache_stride = 1,
+                        .num_tokens = Keys::kTokens,
+                        .num_heads = Keys::kHeads,
+                        .num_key_heads = Keys::kKeyHeads,
+                        .head_dim = Keys::kHeadDim,
+                        .tile = tile,
+                        .num_splits = 2,  // of three chunks
+                        .window = tile == 1 ? 40 : 0,
+                        .scale = 0.2f,
+                        .parts = parts.data(),
+                        .x = x.data(),
+                        .tiles = tile == 1 ? nullptr : Keys::kTiles,
+                        .num_tiles = tile == 1 ? Keys::kTokens : 3},
+                       nullptr);
+      };
+      EXPECT_EQ(check(attend, x, is_wide ? kAll : kAll / 2).num_unwritten, 0);
+    }
+  }
+}
+
+TEST(CheckedKernels, EmbeddingsNormsAndGates) {
+  Numbers numbers(5);
+  constexpr size_t kWidth = 1100, kTokens = 3;
+  Buffer<float> table = numbers.floats(4 * kWidth), out = numbers.floats(kTokens * kWidth);
+  Buffer<float> weight = numbers.floats(kWidth), hidden = numbers.floats(kTokens * kWidth);
+  const Keys keys(true, numbers);
+  Buffer<float> x(kTokens * kWidth), cosines(kTokens * 12), sines(kTokens * 12);
+  check(
+      [&](const GpuKernels& kernels) {
+        kernels.embed(GpuType::kFloat32,
+                      {.table = table.data(),
+                       .tokens = keys.tokens.data(),
+                       .frequencies = weight.data(),
+                       .factors = {1.0f, 1.0f},
+                       .scale = 2.0f,
+                       .num_tokens = kTokens,
+                       .width = kWidth,
+                       .head_dim = 24,
+                       .num_ropes = 1,
+                       .hidden = x.data(),
+                       .cosines = cosines.data(),
+                       .sines = sines.data()},
+                      nullptr);
+      },
+      x, kTokens * kWidth);
+  Buffer<float> before(kTokens * kWidth);
+  std::copy_n(hidden.data(), kTokens * kWidth, before.data());
+  check(
+      [&](const GpuKernels& kernels) {
+        std::copy_n(before.data(), kTokens * kWidth, hidden.data());
+        kernels.norm(GpuType::kFloat32,
+                     {.hidden = hidden.data(),
+                      .out = out.data(),
+                      .after = weight.data(),
+                      .before = weight.data(),
+                      .rows = nullptr,
+                      .num_rows = kTokens,
+                      .width = kWidth,
+                      .eps = 1e-5f,
+                      .offset = 0.0f,
+                      .x = x.data()},
+                     nullptr);
+      },
+      x, kTokens * kWidth);
+  check(
+      [&](const GpuKernels& kernels) {
+        kernels.gate(GpuType::kFloat32,
+                     {.gate = out.data(),
+                      .up = table.data(),
+                      .gate_stride = kWidth,
+                      .up_stride = kWidth,
+                      .num_tokens = kTokens,
+                      .width = kWidth,
+                      .is_gelu = true,
+                      .x = x.data()},
+                     nullptr);
+      },
+      x, kTokens * kWidth);
+}
+
+/// A sum that blocks share, as several of them run; what a launch after another one gives.
+struct Planted {
+  EmulationReport report;
+  std::vector<float> sums;
+};
+Planted run_planted(Fault fault, uint64_t seed) {
+  Numbers numbers(11);
+  Buffer<float> x = numbers.floats(kPlantedInputs);
+  int counter = 0;
+  Planted planted;
+  const EmulationChecks checks(seed);
+  for (int launch = 0; launch < 2; ++launch) {
+    planted.sums.push_back(planted_sum(fault, {x.data(), kPlantedInputs}, &counter,
+                                       EmulatedSchedule(seed + static_cast<uint64_t>(launch), 4)));
+  }
+  planted.report = checks.report();
+  return planted;
+}
+
+TEST(EmulationChecks, FindNothingInASoundKernel) {
+  const Planted first = run_planted(Fault::kNone, 1);
+  for (uint64_t seed = 1; seed < 20; ++seed) {
+    const Planted planted = run_planted(Fault::kNone, seed);
+    EXPECT_EQ(text_of(planted.report), "");
+    EXPECT_EQ(planted.report.num_unwritten, 0);
+    EXPECT_EQ(planted.sums, first.sums);
+    EXPECT_EQ(planted.report.reads[4].conflicts(), 0);
+    EXPECT_EQ(planted.report.writes[2].conflicts(), 0);
+  }
+  EXPECT_EQ(first.sums[0], first.sums[1]);
+  EXPECT_NE(first.sums[0], 0.0f);
+}
+
+TEST(EmulationChecks, SeeEachFaultInEveryInterleaving) {
+  const std::pair<Fault, const char*> faults[] = {{Fault::kNoFenceBefore, "without an order"},
+                                                  {Fault::kNoFenceBehind, "without an order"},
+                                                  {Fault::kNoBarrier, "without an order"},
+                                                  {Fault::kEarlyCopies, "a copy is still bringing"},
+                                                  {Fault::kUnaligned, "not aligned"}};
+  for (const auto& [fault, words] : faults) {
+    for (uint64_t seed = 1; seed < 4; ++seed) {
+      EXPECT_NE(text_of(run_planted(fault, seed).report).find(words), std::string::npos)
+          << words << " by seed " << seed;
+    }
+  }
+  EXPECT_GT(run_planted(Fault::kUnwritten, 1).report.num_unwritten, 0);
+}
+
+TEST(EmulationChecks, RefuseWritesBeyondTheMemoryThatWasAskedFor) {
+  EXPECT_ANY_THROW(run_planted(Fault::kTooMuchMemory, 1));
+}
+
+TEST(EmulationChecks, SeeConflictsOfBanks) {
+  const EmulationReport report = run_planted(Fault::kConflicts, 1).report;
+  EXPECT_EQ(report.writes[2].wavefronts, 8 * report.writes[2].least);
+}
+
+TEST(EmulationChecks, ResultsShowACounterThatIsNotReset) {
+  const Planted planted = run_planted(Fault::kNoReset, 1);
+  EXPECT_NE(planted.sums[0], planted.sums[1]);  // nobody was the last one
+}
+
+TEST(EmulationChecks, InterleavingsShowAnOrderOfArrival) {
+  const auto sums = [] {
+    std::vector<float> found;
+    for (uint64_t seed = 1; seed < 30; ++seed) {
+      found.push_back(run_planted(Fault::kOrderOfArrival, seed).sums.front());
+    }
+    return found;
+  }();
+  EXPECT_NE(*std::ranges::min_element(sums), *std::ranges::max_element(sums));
+}
+
+}  // namespace
+}  // namespace predgen
