@@ -313,7 +313,7 @@ struct Planted {
   EmulationReport report;
   std::vector<float> sums;
 };
-Planted run_planted(Fault fault, uint64_t seed) {
+Planted run_planted(KernelFault fault, uint64_t seed) {
   Numbers numbers(11);
   Buffer<float> x = numbers.floats(kPlantedInputs);
   int counter = 0;
@@ -328,9 +328,9 @@ Planted run_planted(Fault fault, uint64_t seed) {
 }
 
 TEST(EmulationChecks, FindNothingInASoundKernel) {
-  const Planted first = run_planted(Fault::kNone, 1);
+  const Planted first = run_planted(KernelFault::kNone, 1);
   for (uint64_t seed = 1; seed < 20; ++seed) {
-    const Planted planted = run_planted(Fault::kNone, seed);
+    const Planted planted = run_planted(KernelFault::kNone, seed);
     EXPECT_EQ(text_of(planted.report), "");
     EXPECT_EQ(planted.report.num_unwritten, 0);
     EXPECT_EQ(planted.sums, first.sums);
@@ -342,31 +342,32 @@ TEST(EmulationChecks, FindNothingInASoundKernel) {
 }
 
 TEST(EmulationChecks, SeeEachFaultInEveryInterleaving) {
-  const std::pair<Fault, const char*> faults[] = {{Fault::kNoFenceBefore, "without an order"},
-                                                  {Fault::kNoFenceBehind, "without an order"},
-                                                  {Fault::kNoBarrier, "without an order"},
-                                                  {Fault::kEarlyCopies, "a copy is still bringing"},
-                                                  {Fault::kUnaligned, "not aligned"}};
+  const std::pair<KernelFault, const char*> faults[] = {
+      {KernelFault::kNoFenceBefore, "without an order"},
+      {KernelFault::kNoFenceBehind, "without an order"},
+      {KernelFault::kNoBarrier, "without an order"},
+      {KernelFault::kEarlyCopies, "a copy is still bringing"},
+      {KernelFault::kUnaligned, "not aligned"}};
   for (const auto& [fault, words] : faults) {
     for (uint64_t seed = 1; seed < 4; ++seed) {
       EXPECT_NE(text_of(run_planted(fault, seed).report).find(words), std::string::npos)
           << words << " by seed " << seed;
     }
   }
-  EXPECT_GT(run_planted(Fault::kUnwritten, 1).report.num_unwritten, 0);
+  EXPECT_GT(run_planted(KernelFault::kUnwritten, 1).report.num_unwritten, 0);
 }
 
 TEST(EmulationChecks, RefuseWritesBeyondTheMemoryThatWasAskedFor) {
-  EXPECT_ANY_THROW(run_planted(Fault::kTooMuchMemory, 1));
+  EXPECT_ANY_THROW(run_planted(KernelFault::kTooMuchMemory, 1));
 }
 
 TEST(EmulationChecks, SeeConflictsOfBanks) {
-  const EmulationReport report = run_planted(Fault::kConflicts, 1).report;
+  const EmulationReport report = run_planted(KernelFault::kConflicts, 1).report;
   EXPECT_EQ(report.writes[2].wavefronts, 8 * report.writes[2].least);
 }
 
 TEST(EmulationChecks, ResultsShowACounterThatIsNotReset) {
-  const Planted planted = run_planted(Fault::kNoReset, 1);
+  const Planted planted = run_planted(KernelFault::kNoReset, 1);
   EXPECT_NE(planted.sums[0], planted.sums[1]);  // nobody was the last one
 }
 
@@ -374,7 +375,7 @@ TEST(EmulationChecks, InterleavingsShowAnOrderOfArrival) {
   const auto sums = [] {
     std::vector<float> found;
     for (uint64_t seed = 1; seed < 30; ++seed) {
-      found.push_back(run_planted(Fault::kOrderOfArrival, seed).sums.front());
+      found.push_back(run_planted(KernelFault::kOrderOfArrival, seed).sums.front());
     }
     return found;
   }();

@@ -7,7 +7,7 @@
 namespace predgen {
 
 /// What is wrong with a sum that several blocks share: the last one to arrive adds up their parts.
-enum class Fault {
+enum class KernelFault {
   kNone,
   kNoFenceBefore,  // what the others read may not be there yet
   kNoFenceBehind,  // what the others wrote may not be seen yet
@@ -25,6 +25,7 @@ constexpr int kPlantedBlocks = 6, kPlantedThreads = 64;
 constexpr int kPlantedInputs = kPlantedBlocks * kPlantedThreads * 4;
 
 /// The sum of kPlantedInputs values, at a multiple of 16 bytes. `counter`: 0 at first.
-float planted_sum(Fault fault, std::span<const float> x, int* counter, EmulatedSchedule schedule);
+float planted_sum(KernelFault fault, std::span<const float> x, int* counter,
+                  EmulatedSchedule schedule);
 
 }  // namespace predgen
