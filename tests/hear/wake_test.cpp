@@ -33,43 +33,43 @@ TEST(WakePhrase, MustNotBeInEverythingThatIsSaid) {
   expect_user_error([] { WakePhrase("?!"); }, {"fewer than 4 letters"});
 }
 
-constexpr Seconds at(double seconds) { return Seconds(seconds); }
+constexpr Seconds after(double seconds) { return Seconds(seconds); }
 
 TEST(Wake, WordsCountBehindThePhraseOnly) {
   Wake wake({.phrase = "hey jarvis"});
-  EXPECT_FALSE(wake.on_voice(at(1), true));
-  EXPECT_EQ(wake.on_words(at(1), "it is late"), "");
-  EXPECT_EQ(wake.on_words(at(2), "it is late hey jarvis what"), "what");
+  EXPECT_FALSE(wake.on_voice(after(1), true));
+  EXPECT_EQ(wake.on_words(after(1), "it is late"), "");
+  EXPECT_EQ(wake.on_words(after(2), "it is late hey jarvis what"), "what");
   EXPECT_EQ(wake.skipped(), "it is late hey jarvis");
-  EXPECT_EQ(wake.on_words(at(2), "it is late hey travis"), "") << "it was taken back";
-  EXPECT_EQ(wake.on_end(at(3), "it is late, hey jarvis, what time is it?"), "what time is it?");
+  EXPECT_EQ(wake.on_words(after(2), "it is late hey travis"), "") << "it was taken back";
+  EXPECT_EQ(wake.on_end(after(3), "it is late, hey jarvis, what time is it?"), "what time is it?");
 }
 
 TEST(Wake, WhatWasSaidToOthersWakesNothing) {
   Wake wake({.phrase = "hey jarvis"});
-  EXPECT_EQ(wake.on_end(at(3), "turn it off"), "");
-  EXPECT_FALSE(wake.is_awake(at(3)));
-  EXPECT_EQ(wake.on_words(at(4), "turn it off"), "");
+  EXPECT_EQ(wake.on_end(after(3), "turn it off"), "");
+  EXPECT_FALSE(wake.is_awake(after(3)));
+  EXPECT_EQ(wake.on_words(after(4), "turn it off"), "");
 }
 
 TEST(Wake, AfterThePhraseAloneAndAfterAnAnswerItIsNotNeededForAWhile) {
-  Wake wake({.phrase = "hey jarvis", .follow_up = at(8)});
-  EXPECT_EQ(wake.on_end(at(10), "Hey Jarvis."), "");
-  EXPECT_TRUE(wake.is_awake(at(17.9)));
-  EXPECT_TRUE(wake.on_voice(at(17.9), true));
-  EXPECT_FALSE(wake.is_awake(at(18.1)));
-  EXPECT_EQ(wake.on_words(at(18.5), "what time"), "what time") << "it was begun in time";
-  EXPECT_EQ(wake.on_end(at(19), "what time is it"), "what time is it");
-  wake.set_answering(at(19), true);
-  EXPECT_EQ(wake.on_words(at(30), "no stop"), "no stop") << "over the answer";
-  EXPECT_EQ(wake.on_end(at(30), ""), "");
-  wake.set_answering(at(31), false);
-  EXPECT_TRUE(wake.is_awake(at(38.9)));
-  EXPECT_EQ(wake.on_end(at(38), "and hey jarvis tomorrow"), "tomorrow");
-  EXPECT_FALSE(wake.is_awake(at(46.1)));
-  EXPECT_EQ(wake.on_words(at(47), "so what"), "");
-  wake.set_answering(at(50), false);
-  EXPECT_FALSE(wake.is_awake(at(50))) << "there was no answer";
+  Wake wake({.phrase = "hey jarvis", .follow_up = after(8)});
+  EXPECT_EQ(wake.on_end(after(10), "Hey Jarvis."), "");
+  EXPECT_TRUE(wake.is_awake(after(17.9)));
+  EXPECT_TRUE(wake.on_voice(after(17.9), true));
+  EXPECT_FALSE(wake.is_awake(after(18.1)));
+  EXPECT_EQ(wake.on_words(after(18.5), "what time"), "what time") << "it was begun in time";
+  EXPECT_EQ(wake.on_end(after(19), "what time is it"), "what time is it");
+  wake.set_answering(after(19), true);
+  EXPECT_EQ(wake.on_words(after(30), "no stop"), "no stop") << "over the answer";
+  EXPECT_EQ(wake.on_end(after(30), ""), "");
+  wake.set_answering(after(31), false);
+  EXPECT_TRUE(wake.is_awake(after(38.9)));
+  EXPECT_EQ(wake.on_end(after(38), "and hey jarvis tomorrow"), "tomorrow");
+  EXPECT_FALSE(wake.is_awake(after(46.1)));
+  EXPECT_EQ(wake.on_words(after(47), "so what"), "");
+  wake.set_answering(after(50), false);
+  EXPECT_FALSE(wake.is_awake(after(50))) << "there was no answer";
 }
 
 }  // namespace
