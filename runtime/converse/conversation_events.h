@@ -83,8 +83,8 @@ struct TurnHeard {
 };
 
 using ConversationEvent =
-    std::variant<Heard, Drafted, CallsDrafted, SentenceDrafted, Said, RoundsDropped, Answered, SoundStuck,
-                 BrokenOff, SpeechLost, SpeechBegun, WordsHeard, TurnHeard>;
+    std::variant<Heard, Drafted, CallsDrafted, SentenceDrafted, Said, RoundsDropped, Answered,
+                 SoundStuck, BrokenOff, SpeechLost, SpeechBegun, WordsHeard, TurnHeard>;
 
 /// Receives the events: those of a turn in the thread that answers; SpeechLost and those of sound
 /// in any thread, one at a time, with the recogniser's lock.

@@ -177,7 +177,7 @@ void TurnDrafts::note_calls(size_t round, const std::vector<ToolCall>& calls) {
     kept.push_back({call, key, before == known.end() ? 0 : before->num_kept + 1});
   }
   known = std::move(kept);
-  if (round == 0) turn_.observer.on_calls(known);
+  if (round == 0 && !known.empty()) turn_.observer.on_calls(known);
   if (session_.early) session_.early->note(round, known);
 }
 
