@@ -131,8 +131,7 @@ std::optional<EarlyCalls::Taken> EarlyCalls::take(const act::Tool& tool, const T
   poll();
   const auto entry = find(canonical_call(call));
   if (entry == entries_.end()) return std::nullopt;
-  const bool is_kept =
-      entry->tool == tool && (entry->running ? is_young(*entry) : stands(*entry));
+  const bool is_kept = entry->tool == tool && (entry->running ? is_young(*entry) : stands(*entry));
   if (!is_kept) {
     discard([key = entry->key](const Entry& one) { return one.key == key; });
     return std::nullopt;

@@ -40,8 +40,9 @@ class EarlyCalls {
   bool is_coming(const std::vector<ToolCall>& calls);
   /// Waits until one has ended, or for `most`.
   void wait(Seconds most);
-  /// What follows a draft that ends with `calls`, which get their ids, in `round`, with `num_before`
-  /// calls in earlier rounds: the messages of their results. nullopt: not all are there.
+  /// What follows a draft that ends with `calls`, which get their ids, in `round`, with
+  /// `num_before` calls in earlier rounds: the messages of their results. nullopt: not all are
+  /// there.
   std::optional<std::vector<Message>> results(size_t round, size_t num_before,
                                               std::vector<ToolCall>& calls);
 

@@ -133,8 +133,8 @@ struct TurnObserver {
   /// draft: what it kept, and the token that it added.
   std::function<void(const std::string& draft, size_t accepted_bytes)> on_draft =
       [](const std::string&, size_t) {};
-  /// The calls of the draft, after each transcript that has left it with some, or with none after
-  /// some; not those behind results of tools.
+  /// The whole calls of the draft, after each transcript that has left it with some; not those
+  /// behind results of tools.
   std::function<void(const std::vector<DraftedCall>&)> on_calls =
       [](const std::vector<DraftedCall>&) {};
   /// How likely the turn is over, judged by these words, from the pass that verifies the draft

@@ -92,7 +92,7 @@ std::optional<TurnResult> TurnDrafts::draft(const Transcript& heard, size_t roun
   };
   SpeculationLimits limits{.first_sentence = drafted.first_sentence};
   const int64_t round_tokens =
-      speculator.answer().empty() ? config.first_round_tokens : config.later_round_tokens;
+      speculator.has_draft() ? config.later_round_tokens : config.first_round_tokens;
   if (round_tokens > 0) limits.max_added = round_tokens;
   int64_t& num_drafted = turn_.result.metrics.spec_tokens_drafted;
   const int64_t budget = config.turn_draft_tokens;
@@ -177,7 +177,7 @@ void TurnDrafts::note_calls(size_t round, const std::vector<ToolCall>& calls) {
     kept.push_back({call, key, before == known.end() ? 0 : before->num_kept + 1});
   }
   known = std::move(kept);
-  if (round == 0) turn_.observer.on_calls(known);
+  if (round == 0 && !known.empty()) turn_.observer.on_calls(known);
   if (session_.early) session_.early->note(round, known);
 }
 

@@ -121,6 +121,9 @@ class InputTimeSpeculator {
   /// The answer so far, stop token included. Valid until the next call.
   TokenSpan answer() const { return sequence_.tokens().subspan(prompt_length_); }
 
+  /// Whether there is something for the next update to verify.
+  bool has_draft() const { return !answer().empty() || !rest_.empty(); }
+
   /// Within `on_tokens`: whether more of the last answer is to be verified.
   bool is_verifying() const { return !rest_.empty(); }
 

@@ -150,7 +150,8 @@ using ConversationEvent =
     std::variant<SessionCreated, Limited, SessionUpdated, ItemAdded, ItemRetrieved, ItemDeleted,
                  ItemTruncated, SpeechStarted, TurnSpoken, SoundCleared, ResponseBegun,
                  MessageBegun, TextAdded, SoundAdded, MessageDone, CallMade, ResponseDone,
-                 DraftMade, DraftKept, SentenceReady, CallPredicted, TurnMeasured, Failure, ConversationEnded>;
+                 DraftMade, DraftKept, SentenceReady, CallPredicted, TurnMeasured, Failure,
+                 ConversationEnded>;
 
 /// Receives the events. Called by any thread, which may hold the conversation's locks: it must
 /// neither block nor call the conversation.

@@ -438,7 +438,7 @@ TEST(InputTimeSpeculator, TwoAnswersTakeTurns) {
   const TokenIds answer = to_ids(speculator.answer());
   SetAside other = speculator.exchange({}, second);
   EXPECT_EQ(other.answer, answer);
-  EXPECT_TRUE(speculator.answer().empty());
+  EXPECT_FALSE(speculator.has_draft());
   speculator.update(second, "", kConfig, {});
   const TokenIds second_answer = to_ids(speculator.answer());
   EXPECT_EQ(second_answer, plain_answer(model, second, kConfig));
@@ -455,6 +455,7 @@ TEST(InputTimeSpeculator, TwoAnswersTakeTurns) {
   // Against another one it is a draft.
   const TokenIds third = with_header({1, 2, 3});
   speculator.exchange(std::move(other), third);
+  EXPECT_TRUE(speculator.has_draft());
   const SpeculationStep step = speculator.update(third, "", kConfig, {});
   EXPECT_EQ(step.num_drafted, std::ssize(second_answer));
   EXPECT_EQ(to_ids(speculator.answer()), plain_answer(model, third, kConfig));
