@@ -65,7 +65,7 @@ def check_home_assistant():
     lines = list(serve_lines("home_assistant.md"))
     check(len(lines) == 2, f"two ways to start it: {lines}")
     for arguments in lines:
-        with server(*arguments, "realtime.system_prompt=none") as process:
+        with server(*arguments, "realtime.system_prompt=none", host=host_of(arguments, "host")) as process:
             host, port = process.stdout.readline().strip().removeprefix("tcp://").split(":")
             check(host == host_of(arguments, "wyoming.host"), f"it listens there: {host}")
             with Wyoming(int(port)) as connection:
