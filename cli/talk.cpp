@@ -158,7 +158,10 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
     throw;
   }
   view.finish();
-  if (view.num_turns() == 0) view.say("no speech was heard");
+  if (view.num_turns() == 0) {
+    view.say(options.wake.empty() ? "no speech was heard"
+                                  : "nothing was heard after the wake phrase");
+  }
   if (view.num_failed() > 0) throw UserError("{} turns failed, see above", view.num_failed());
   if (conversation.num_lost() > 0) {
     throw UserError("the recogniser failed {} times, see above", conversation.num_lost());

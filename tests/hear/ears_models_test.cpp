@@ -189,7 +189,7 @@ TEST_F(EarsModelsTest, MoonshineUnderstandsAloneAndBesideWhisper) {
     EXPECT_LE(errors, std::max<size_t>(1, said->words.size() / 3)) << turns[0].text;
   }
   std::vector<float> longer;  // than the 9.2 s from which on a mask was too long once
-  while (std::ssize(longer) < 14 * said->rate)
+  while (std::ssize(longer) < 10 * said->rate)
     longer.insert(longer.end(), said->samples.begin(), said->samples.end());
   make = recognisers_here(options);
   const std::vector<RecognisedTurn> turns = hear(longer, said->rate, 1);
