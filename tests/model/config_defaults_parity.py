@@ -18,7 +18,7 @@ KEPT = ("architectures", "model_type", "dtype", "transformers_version", "use_sli
 LISTS = ("layer_types", "no_rope_layers")  # by layer
 # The default is then another number than what this test would take instead.
 HEADS = {"qwen2": 64, "qwen3": 64, "mistral": 16, "gemma3": 8, "smollm3": 8, "qwen3_moe": 8, "gpt_oss": 16,
-         "ministral3": 16}
+         "ministral3": 16, "lfm2": 16, "lfm2_moe": 16}
 # Alternating, which is not what the architecture takes by itself.
 KINDS = {"qwen3_5": ("linear_attention", "full_attention"), "lfm2": ("conv", "full_attention")}
 # The default of 128 or 256 experts takes long, and is for the whole test.
