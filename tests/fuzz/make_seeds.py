@@ -299,6 +299,24 @@ write("config", "ministral3", sizes | {"model_type": "ministral3", "head_dim": 8
     "rope_type": "yarn", "factor": 4.0, "rope_theta": 1e6, "mscale": 1.0, "mscale_all_dim": 1.0,
     "llama_4_scaling_beta": 0.1, "original_max_position_embeddings": 16}})
 write("config", "smollm3", sizes | {"model_type": "smollm3", "no_rope_layers": [1, 0, 1]})
+experts = {"num_experts_per_tok": 2, "moe_intermediate_size": 12}
+write("config", "qwen3_moe", sizes | experts | {"model_type": "qwen3_moe", "head_dim": 8, "num_experts": 5, "norm_topk_prob": True,
+                                                "decoder_sparse_step": 2, "mlp_only_layers": [1]})
+write("config", "gpt_oss", sizes | {"model_type": "gpt_oss", "head_dim": 8, "num_local_experts": 5, "num_experts_per_tok": 2,
+                                    "sliding_window": 8, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "truncate": False}})
+qwen3_5 = sizes | {"model_type": "qwen3_5_text", "head_dim": 8, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
+                   "linear_key_head_dim": 6, "linear_value_head_dim": 4, "rope_parameters": {"rope_theta": 1e6, "partial_rotary_factor": 0.25}}
+write("config", "qwen3_5", qwen3_5 | {"full_attention_interval": 3, "attention_bias": True})
+write("config", "qwen3_5_moe", qwen3_5 | experts | {
+    "model_type": "qwen3_5_moe_text", "layer_types": ["linear_attention", "full_attention", "linear_attention"], "num_experts": 5,
+    "shared_expert_intermediate_size": 10})
+write("config", "lfm2", sizes | {"model_type": "lfm2", "full_attn_idxs": [1], "conv_L_cache": 4, "conv_bias": True, "norm_eps": 1e-5,
+                                 "block_ffn_dim_multiplier": 1.5, "block_multiple_of": 16})
+write("config", "lfm2_moe", sizes | experts | {"model_type": "lfm2_moe", "layer_types": ["conv", "full_attention", "conv"], "num_experts": 5,
+                                               "num_dense_layers": 1, "use_expert_bias": True, "routed_scaling_factor": 2.0})
+write("config", "bad_delta_heads", qwen3_5 | {"linear_num_value_heads": 5})
+write("config", "bad_experts", sizes | experts | {"model_type": "qwen3_moe", "num_experts": 1})
+write("config", "bad_no_attention", sizes | {"model_type": "lfm2", "full_attn_idxs": []})
 gemma3 = sizes | {"model_type": "gemma3_text", "query_pre_attn_scalar": 8, "sliding_window": 8}
 write("config", "gemma3", gemma3 | {"sliding_window_pattern": 2, "rope_local_base_freq": 1e4, "rope_theta": 1e6, "head_dim": 8,
                                     "rope_scaling": {"rope_type": "linear", "factor": 8.0}, "final_logit_softcapping": 30.0})

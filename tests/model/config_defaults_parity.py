@@ -18,16 +18,23 @@ KEPT = ("architectures", "model_type", "dtype", "transformers_version", "use_sli
 LISTS = ("layer_types", "no_rope_layers")  # by layer
 # The default is then another number than what this test would take instead.
 HEADS = {"qwen2": 64, "qwen3": 64, "mistral": 16, "gemma3": 8, "smollm3": 8, "qwen3_moe": 8, "gpt_oss": 16,
-         "ministral3": 16}
-# The default of 128 experts takes long, and is for the whole test.
-KEPT_IN_SAMPLE = ("num_local_experts",)
+         "ministral3": 16, "lfm2": 16, "lfm2_moe": 16}
+# Alternating, which is not what the architecture takes by itself.
+KINDS = {"qwen3_5": ("linear_attention", "full_attention"), "lfm2": ("conv", "full_attention")}
+# The default of 128 or 256 experts takes long, and is for the whole test.
+KEPT_IN_SAMPLE = ("num_local_experts", "num_experts")
+# transformers itself fails without it, so there is nothing to compare with.
+NEEDED = {"lfm2_moe": ("layer_types", "num_hidden_layers")}
 
 
 def said_by(arch):
     """A config.json as transformers writes it, without what means nothing here."""
     heads = HEADS.get(arch, 4)
+    kinds = KINDS.get(arch.removesuffix("_moe"))
+    changes = {"layer_types": [*kinds, *kinds]} if kinds else {}
+    changes["norm_eps" if arch.startswith("lfm2") else "rms_norm_eps"] = 1e-3
     config = make_config(arch, num_attention_heads=heads, num_key_value_heads=heads // 2, num_hidden_layers=4,
-                         hidden_size=128, rope_theta=3e3, rms_norm_eps=1e-3)
+                         hidden_size=128, rope_theta=3e3, **changes)
     return json.loads(config.to_json_string(use_diff=False)) | {"architectures": [architecture(arch)]}
 
 
@@ -53,16 +60,15 @@ def compare(arch, said, left_out, scratch):
 
 def main(how_much):
     for arch in ARCHITECTURES:
-        if arch.startswith(("qwen3_5", "lfm2")):
-            continue  # the reference's own configurations are refused without their lists by layer
         said = said_by(arch)
-        optional = [key for key in said if key not in SIZES + KEPT and not key.startswith("_")]
+        kept = KEPT + NEEDED.get(arch, ())
+        optional = [key for key in said if key not in SIZES + kept and not key.startswith("_")]
         at_once = [key for key in optional if key not in KEPT_IN_SAMPLE]
         with tempfile.TemporaryDirectory() as scratch:
             compare(arch, said, at_once, Path(scratch))
             if how_much == "sample":
                 continue
-            for key in (*(size for size in SIZES if size != "hidden_size"), *optional):  # too wide to compare
+            for key in (*(size for size in SIZES if size not in ("hidden_size", *kept)), *optional):  # too wide to compare
                 compare(arch, said, [key, *(LISTS if key == "num_hidden_layers" else ())], Path(scratch))
 
 

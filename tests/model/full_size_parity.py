@@ -1,5 +1,5 @@
 """One layer of each model, or one of each kind, at its real widths against `transformers`, so that no size is wrong.
-Only the vocabulary is smaller: it is as large as the disk of a test may be.
+Only the vocabulary is smaller, which is as large as the disk of a test may be, and the number of experts.
 
 usage: full_size_parity.py sample|whole     (sample: the smaller ones)
 """
@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import torch
-from reference_models import (TOLERANCE, check, load_reference, make_config, predgen_logits,
+from reference_models import (TOLERANCE, check, load_reference, make_config, norm_mean, predgen_logits,
                               random_rows, reference_logits)
 from transformers import AutoModelForCausalLM
 
@@ -39,6 +39,38 @@ SHAPES = {
                                num_key_value_heads=8, head_dim=128, rope_theta=5e6)),
     "OLMo-2-7B": ("olmo2", dict(hidden_size=4096, intermediate_size=11008, num_attention_heads=32,
                                 num_key_value_heads=32, rope_theta=5e5)),
+    "OLMo-3-7B": ("olmo3", dict(num_hidden_layers=2, hidden_size=4096, intermediate_size=11008, num_attention_heads=32,
+                                num_key_value_heads=32, rope_theta=5e5, sliding_window=32,
+                                layer_types=["sliding_attention", "full_attention"],
+                                rope={"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 8192})),
+    "Ministral-3-3B": ("ministral3", dict(hidden_size=3072, intermediate_size=9216, num_attention_heads=32,
+                                          num_key_value_heads=8, head_dim=128, rope_theta=1e6, rms_norm_eps=1e-5,
+                                          rope=dict(factor=16.0, llama_4_scaling_beta=0.1))),
+    "Qwen3.5-0.8B": ("qwen3_5", dict(num_hidden_layers=2, hidden_size=1024, intermediate_size=3584, num_attention_heads=8,
+                                     num_key_value_heads=2, head_dim=256, linear_num_key_heads=16,
+                                     linear_num_value_heads=16, linear_key_head_dim=128, linear_value_head_dim=128,
+                                     layer_types=["linear_attention", "full_attention"], rope_theta=1e7)),
+    "Qwen3.5-35B-A3B": ("qwen3_5_moe", dict(num_hidden_layers=2, hidden_size=2048, moe_intermediate_size=512,
+                                            shared_expert_intermediate_size=512, num_experts=16, num_experts_per_tok=8,
+                                            num_attention_heads=16, num_key_value_heads=2, head_dim=256,
+                                            linear_num_key_heads=16, linear_num_value_heads=32, linear_key_head_dim=128,
+                                            linear_value_head_dim=128, rms_norm_eps=1e-6, rope_theta=1e7,
+                                            layer_types=["linear_attention", "full_attention"])),
+    "Qwen3-30B-A3B": ("qwen3_moe", dict(hidden_size=2048, moe_intermediate_size=768, num_experts=16,
+                                        num_experts_per_tok=8, norm_topk_prob=True, num_attention_heads=32,
+                                        num_key_value_heads=4, head_dim=128, rope_theta=1e6)),
+    "gpt-oss-20b": ("gpt_oss", dict(num_hidden_layers=2, hidden_size=2880, intermediate_size=2880, num_local_experts=6,
+                                    num_experts_per_tok=4, num_attention_heads=64, num_key_value_heads=8, head_dim=64,
+                                    sliding_window=32, layer_types=["sliding_attention", "full_attention"],
+                                    rope_theta=150000.0, rms_norm_eps=1e-5,
+                                    rope={"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0,
+                                          "truncate": False, "original_max_position_embeddings": 4096})),
+    "LFM2-350M": ("lfm2", dict(num_hidden_layers=2, hidden_size=1024, intermediate_size=4608, num_attention_heads=16,
+                               num_key_value_heads=8, layer_types=["conv", "full_attention"], rope_theta=1e6)),
+    "LFM2-8B-A1B": ("lfm2_moe", dict(num_hidden_layers=2, hidden_size=2048, intermediate_size=7168,
+                                     moe_intermediate_size=1792, num_experts=8, num_experts_per_tok=4, num_dense_layers=1,
+                                     num_attention_heads=32, num_key_value_heads=8,
+                                     layer_types=["conv", "full_attention"], rope_theta=1e6)),
 }
 
 
@@ -53,8 +85,11 @@ def main():
         with torch.no_grad():
             for parameter, weight in model.named_parameters():
                 if "norm" in parameter:
-                    weight.normal_(0 if arch == "gemma3" else 1, 0.2)
+                    weight.normal_(norm_mean(config, parameter), 0.2)
                 elif parameter.endswith("bias"):
+                    weight.normal_(0, 0.1)
+            for buffer, weight in model.named_buffers():
+                if buffer.endswith("expert_bias"):
                     weight.normal_(0, 0.1)
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch) / "model"

@@ -10,9 +10,9 @@ from program import REPOSITORY, check, run  # noqa: E402, F401
 try:
     import torch
     from safetensors.torch import load_file
-    from transformers import (AutoModelForCausalLM, Gemma3TextConfig, GptOssConfig, Lfm2Config, LlamaConfig,
-                              Ministral3Config, MistralConfig, Olmo2Config, Olmo3Config, Qwen2Config,
-                              Qwen3_5TextConfig, Qwen3Config,
+    from transformers import (AutoModelForCausalLM, Gemma3TextConfig, GptOssConfig, Lfm2Config, Lfm2MoeConfig,
+                              LlamaConfig, Ministral3Config, MistralConfig, Olmo2Config, Olmo3Config,
+                              Qwen2Config, Qwen3_5MoeTextConfig, Qwen3_5TextConfig, Qwen3Config,
                               Qwen3MoeConfig, SmolLM3Config)
 except ImportError as error:
     print(f"skipped: {error}")
@@ -24,8 +24,9 @@ ARCHITECTURES = {"qwen2": Qwen2Config, "qwen3": Qwen3Config, "llama": LlamaConfi
             "mistral": MistralConfig, "olmo2": Olmo2Config, "gemma3": Gemma3TextConfig,
             "smollm3": SmolLM3Config, "qwen3_moe": Qwen3MoeConfig, "gpt_oss": GptOssConfig,
             "olmo3": Olmo3Config, "ministral3": Ministral3Config,
-            "qwen3_5": Qwen3_5TextConfig, "lfm2": Lfm2Config}
-ZERO_CENTRED = {"gemma3_text", "qwen3_5_text"}  # whose norms multiply by 1 + w
+            "qwen3_5": Qwen3_5TextConfig, "lfm2": Lfm2Config,
+            "qwen3_5_moe": Qwen3_5MoeTextConfig, "lfm2_moe": Lfm2MoeConfig}
+ZERO_CENTRED = {"gemma3_text", "qwen3_5_text", "qwen3_5_moe_text"}  # whose norms multiply by 1 + w
 THREADS = ["--threads", "2"]
 
 
@@ -48,12 +49,20 @@ def make_config(arch="qwen2", **changes):
                 "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.3,
                 "original_max_position_embeddings": 64, "max_position_embeddings": 256} | changes_of_rope
         sizes["head_dim"] = 16
-    if arch == "qwen3_5":
+    if arch in ("qwen3_5", "qwen3_5_moe"):
         rope.setdefault("partial_rotary_factor", 0.25)
         sizes.update(head_dim=16, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=12,
                      linear_value_head_dim=8, num_hidden_layers=4)
     if arch == "lfm2":
         sizes.update(layer_types=["conv", "full_attention", "conv"], block_auto_adjust_ff_dim=False)
+    if arch == "lfm2_moe":
+        sizes.update(layer_types=["conv", "full_attention", "conv"], num_dense_layers=1)
+    if arch in ("qwen3_5_moe", "lfm2_moe"):
+        sizes |= dict(num_experts=8, num_experts_per_tok=3, moe_intermediate_size=32)
+    if arch == "qwen3_5_moe":
+        # Norms of small values, one after another, would make float32's rounding too large to compare.
+        sizes.update(shared_expert_intermediate_size=24, rms_norm_eps=1e-4, num_hidden_layers=3,
+                     layer_types=["linear_attention", "full_attention", "linear_attention"])
     if arch == "mistral":
         sizes["sliding_window"] = None
     if arch == "qwen3_moe":
@@ -62,6 +71,11 @@ def make_config(arch="qwen2", **changes):
         sizes |= dict(head_dim=16, num_local_experts=6, num_experts_per_tok=2, sliding_window=16)
     sizes.update(changes)
     return ARCHITECTURES[arch](rope_parameters=rope, **sizes)
+
+
+def norm_mean(config, name):
+    """What a norm of this name multiplies by when it does nothing."""
+    return 0 if config.model_type in ZERO_CENTRED and "linear_attn.norm" not in name else 1
 
 
 def make_model(config, seed=0, scale=1.0):
@@ -75,10 +89,12 @@ def make_model(config, seed=0, scale=1.0):
                 # A norm after a large bias would leave nothing but the bias.
                 weight.normal_(0, 0.1 if config.model_type in ("olmo2", "olmo3") else 0.5)
             elif "norm" in name:
-                is_zero = config.model_type in ZERO_CENTRED and "linear_attn.norm" not in name
-                weight.normal_(0 if is_zero else 1, 0.2)
+                weight.normal_(norm_mean(config, name), 0.2)
             else:
                 weight.normal_(0, scale * (0.3 if "embed" in name or "lm_head" in name else 0.15))
+        for name, weight in model.named_buffers():
+            if name.endswith("expert_bias"):
+                weight.normal_(0, 0.2)
     return model
 
 

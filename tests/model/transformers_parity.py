@@ -109,12 +109,22 @@ CASES = {
     "LFM2, biases, four taps, a width adjusted, untied": (
         "lfm2", dict(layer_types=None, full_attn_idxs=[1], conv_bias=True, conv_L_cache=4, block_multiple_of=32,
                      block_auto_adjust_ff_dim=True, tie_word_embeddings=False), torch.bfloat16, None, True),
+    "Qwen3.5 MoE": ("qwen3_5_moe", {}, torch.float32, None, False),
+    "Qwen3.5 MoE, a value head each, one expert a token, untied": (
+        "qwen3_5_moe", dict(num_experts_per_tok=1, linear_num_value_heads=2, shared_expert_intermediate_size=40,
+                            layer_types=["full_attention", "linear_attention", "linear_attention"],
+                            tie_word_embeddings=False), torch.bfloat16, "60KB", True),
+    "LFM2 MoE": ("lfm2_moe", dict(routed_scaling_factor=1.5), torch.float32, None, False),
+    "LFM2 MoE, without a bias, no layer dense, weights not normed": (
+        "lfm2_moe", dict(use_expert_bias=False, norm_topk_prob=False, num_dense_layers=0, conv_bias=True,
+                         tie_word_embeddings=False), torch.bfloat16, "60KB", True),
     "OLMo 2, 4:2 heads, biases": ("olmo2", dict(attention_bias=True, tie_word_embeddings=False), torch.bfloat16, None,
                                   False),
 }
 # In bfloat16 on both sides: every architecture once.
 NARROW_CASES = ["Qwen2, tied, 4:2 heads", "Qwen3", "Llama 3.1", "Mistral v0.1, window", "OLMo 2",
-                "Gemma 3", "SmolLM3", "OLMo 3", "Ministral 3", "Qwen3.5", "LFM2"]
+                "Gemma 3", "SmolLM3", "OLMo 3", "Ministral 3", "Qwen3.5", "LFM2",
+                "Qwen3 MoE", "gpt-oss", "Qwen3.5 MoE", "LFM2 MoE"]
 
 
 def save(model, folder, dtype, shard_size, version_4):
@@ -149,8 +159,14 @@ def check_narrow(name, scratch):
     found, _ = predgen_logits(folder, ids, scratch, dtype="bf16")
     num_distinct = len(set(expected.argmax(-1).tolist()))
     check(num_distinct >= 20, f"{name}: {num_distinct} distinct tokens in bfloat16")
-    between, norm = (found - expected).norm().item(), expected.norm().item()
-    ours, theirs = (found - wide).norm().item(), (expected - wide).norm().item()
+
+    def apart(left, right):
+        # Where a rounding makes a router choose another expert, all of a token's logits change: few tokens, on either side.
+        by_token = (left - right).norm(dim=-1)
+        return (by_token.median() if hasattr(config, "num_experts_per_tok") else by_token.norm()).item()
+
+    between, norm = apart(found, expected), apart(expected, torch.zeros_like(expected))
+    ours, theirs = apart(found, wide), apart(expected, wide)
     check(ours <= 1.2 * theirs, f"{name}: rounding is {ours / theirs:.2f} of the reference's")
     # Two roundings of the same, each its own: as far apart as sqrt(2) of one.
     check(between <= 1.5 * theirs, f"{name}: bfloat16 logits differ by {between / norm:.1e} of their norm, "
@@ -315,6 +331,12 @@ def swap_experts(model):
         experts.down_proj.copy_(experts.down_proj.roll(1, 0))
 
 
+def drop_expert_bias(model):
+    for name, bias in model.named_buffers():
+        if name.endswith("expert_bias"):
+            bias.zero_()
+
+
 def drop_sinks(model):
     for layer in model.model.layers:
         layer.self_attn.sinks.data.fill_(-1e4)
@@ -409,6 +431,11 @@ def check_arch_faults(scratch, all_of_them):
     plant("LFM2", "norms' epsilon", lambda f: change_config(f, norm_eps=1e-2))
     plant("LFM2", "embedding norm", None, zero("embedding_norm.weight"))
     plant("LFM2, biases, four taps, a width adjusted, untied", "convolution's bias", None, zero("conv.conv.bias"))
+    plant("Qwen3.5 MoE", "the shared expert's gate", None, zero("shared_expert_gate.weight"))
+    plant("Qwen3.5 MoE", "the shared expert", None, zero("shared_expert.down_proj.weight"))
+    plant("Qwen3.5 MoE", "two experts swapped", None, swap_experts)
+    plant("LFM2 MoE", "scores' bias", None, drop_expert_bias)
+    plant("LFM2 MoE", "weights' scale", lambda f: change_config(f, routed_scaling_factor=1.0))
     plant("Gemma 3, linear, untied, capped logits", "logit softcap",
           lambda f: change_config(f, final_logit_softcapping=4.2))
 
