@@ -4,6 +4,7 @@
 
 #include "core/log.h"
 #include "model/gpu/cuda_module.h"
+#include "model/memory_left.h"
 
 namespace predgen {
 namespace {
@@ -55,8 +56,6 @@ UsableKernels& usable_kernels() {
   static UsableKernels kernels(cuda_support().module ? cuda_support().module->kernels : nullptr);
   return kernels;
 }
-
-int index_of(c10::Device device) { return device.has_index() ? device.index() : 0; }
 
 }  // namespace
 
