@@ -46,8 +46,8 @@ class WyomingConversations {
  private:
   /// A turn without a client.
   struct Heard {
-    std::string words{};             // bare_words(); empty: its sound still comes
-    std::optional<Seconds> until{};  // that it waits
+    std::string words;             // bare_words(); empty: its sound still comes
+    std::optional<Seconds> until;  // that it waits
   };
   struct Kept {
     std::optional<std::string> id;  // nullopt: its first turn is without a client
