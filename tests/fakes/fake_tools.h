@@ -31,7 +31,7 @@ struct FakeTools : act::ToolRunner {
         return act::ToolResult{act::ToolResult::Status::kDone, "on"};
       };
   std::vector<std::string> calls;  // to be read when none runs
-  Mutex mutex;
+  Mutex mutex;                     // guards calls while they run
 };
 
 }  // namespace predgen
