@@ -49,14 +49,13 @@ std::string_view line_at(std::string_view text, size_t begin) {
   return line;
 }
 
-/// Whether a function is one of Home Assistant's, whose arguments name what is in the home. Several
-/// APIs together put their own name in front.
+/// Whether a function is one of Home Assistant's. Several APIs together put their own name in
+/// front.
 bool is_of_home(std::string_view function) {
   if (const size_t api = function.rfind("__"); api != std::string_view::npos) {
     function.remove_prefix(api + 2);
   }
-  const bool is_timer = function.find("Timer") != std::string_view::npos;
-  return function == "GetLiveContext" || (function.starts_with("Hass") && !is_timer);
+  return function == "GetLiveContext" || function.starts_with("Hass");
 }
 
 /// Only `names` where a schema says a text, or a list of texts.
@@ -109,8 +108,11 @@ ToolSet with_home_names(ToolSet tools, const std::vector<Message>& messages) {
   for (Json& tool : list) {
     Json& function = tool["function"];
     Json& parameters = function["parameters"];
-    if (!is_of_home(function["name"].get<std::string>())) continue;
+    const std::string name = function["name"].get<std::string>();
+    if (!is_of_home(name)) continue;
     if (!parameters.is_object() || !parameters.value("properties", Json()).is_object()) continue;
+    parameters["additionalProperties"] = false;
+    if (name.find("Timer") != std::string::npos) continue;  // they have names of their own
     Json& properties = parameters["properties"];
     for (auto& [key, known] :
          {std::pair<const char*, const std::vector<std::string>*>{"name", &names.devices},
@@ -118,7 +120,6 @@ ToolSet with_home_names(ToolSet tools, const std::vector<Message>& messages) {
           {"domain", &names.domains}}) {
       if (properties.contains(key)) restrict(properties[key], *known);
     }
-    parameters["additionalProperties"] = false;
   }
   tools.json = list.dump();
   return tools;

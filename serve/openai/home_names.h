@@ -18,8 +18,8 @@ struct HomeNames {
 HomeNames read_home_names(const std::string& prompt);
 
 /// `tools` in which Home Assistant's own functions take only the names, areas and domains that the
-/// system messages list, where these list any, and no other arguments than their own. Floors, names
-/// of timers, and functions of others stay as they are.
+/// system messages list, where these list any, and no other arguments than their own. Floors and
+/// names of timers are free, and functions of others stay as they are.
 ToolSet with_home_names(ToolSet tools, const std::vector<Message>& messages);
 
 }  // namespace predgen::serve

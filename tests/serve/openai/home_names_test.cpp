@@ -85,7 +85,8 @@ TEST(HomeNames, AreAllThatHomeAssistantsFunctionsTake) {
     EXPECT_EQ((domain.contains("items") ? domain["items"] : domain)["enum"],
               Json::array({"light"}));
   }
-  const Json before = Json::parse(tools().json);
+  Json before = Json::parse(tools().json);
+  before[2]["function"]["parameters"]["additionalProperties"] = false;
   for (const size_t i : {2, 4}) EXPECT_EQ(list[i], before[i]) << "a timer, or another's";
 }
 
