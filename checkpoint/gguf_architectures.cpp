@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "checkpoint/gguf_fields.h"
 #include "checkpoint/gguf_names.h"
 #include "model/architectures/layers_by_type.h"
@@ -46,6 +48,74 @@ void add_olmo3(const GgufFile& file, const GgufFields& fields, Json& json) {
       {kSlidingType, {{"rope_type", "default"}, {"rope_theta", json["rope_theta"]}}}};
 }
 
+namespace {
+
+/// Of the pairs of a head, the share that turns: the first ones, whose divisor is 1.
+double proportion_of(const GgufFile& file) {
+  const auto found = file.entries().find(kGgufRopeDivisors);
+  if (found == file.entries().end()) return 1.0;
+  const at::Tensor divisors = file.read_rows(found->second, 0, found->second.shape.at(0));
+  const at::Tensor wide = divisors.to(at::kFloat).contiguous();
+  const int64_t turned = wide.eq(1.0).sum().item<int64_t>(), all = wide.numel();
+  const bool are_first = wide.narrow(0, 0, turned).eq(1.0).all().item<bool>();
+  if (!are_first ||
+      wide.narrow(0, turned, all - turned).lt(0.9 * kGgufUnturned).any().item<bool>()) {
+    throw UserError("{}: {} must be 1, and {:g} for pairs that do not turn",
+                    file.metadata().where(), kGgufRopeDivisors, kGgufUnturned);
+  }
+  return static_cast<double>(turned) / static_cast<double>(all);
+}
+
+}  // namespace
+
+void add_gemma4(const GgufFile& file, const GgufFields& fields, Json& json) {
+  const int64_t num_layers = json["num_hidden_layers"];
+  const auto has = [&](int64_t layer, const char* part) {
+    return file.entries().contains(fmt::format("blk.{}.{}.weight", layer, part));
+  };
+  const std::vector<int64_t> slides = fields.sizes(kGgufWindowPattern, num_layers);
+  const std::vector<int64_t> widths = fields.sizes("feed_forward_length", num_layers);
+  const std::vector<int64_t> kv_heads = fields.sizes("attention.head_count_kv", num_layers);
+  const int64_t num_shared = fields.size("attention.shared_kv_layers", 0);
+  Json types = Json::array();
+  for (size_t i = 0; i < slides.size(); ++i) {
+    const bool is_full = slides[i] == 0, is_own = static_cast<int64_t>(i) < num_layers - num_shared;
+    types.push_back(is_full ? kFullType : kSlidingType);
+    json[is_full ? "num_global_key_value_heads" : "num_key_value_heads"] = kv_heads[i];
+    if (is_full && is_own) {
+      json["attention_k_eq_v"] = !has(static_cast<int64_t>(i), "attn_v");
+    }
+    if (widths[i] != widths[0] && (is_own || widths[i] != 2 * widths[0])) {
+      fields.fail("feed_forward_length", "must be one number, or twice it where keys are shared");
+    }
+  }
+  if (json["attention_k_eq_v"] != true &&
+      json["num_global_key_value_heads"] != json["num_key_value_heads"]) {
+    fields.fail("attention.head_count_kv", "must be one number where values are no keys");
+  }
+  json["layer_types"] = types;
+  json["intermediate_size"] = widths.front();
+  json["use_double_wide_mlp"] = widths.back() != widths.front();
+  json["num_kv_shared_layers"] = num_shared;
+  json["sliding_window"] = fields.size("attention.sliding_window");
+  json["global_head_dim"] = json["head_dim"];
+  json["head_dim"] = fields.size("attention.key_length_swa");
+  json["hidden_size_per_layer_input"] = fields.size("embedding_length_per_layer_input", 0);
+  json["vocab_size_per_layer_input"] = json["vocab_size"];
+  json["hidden_activation"] = "gelu_pytorch_tanh";
+  const double cap = fields.number("final_logit_softcapping", 0.0);
+  if (cap > 0) json["final_logit_softcapping"] = cap;
+  if (has_experts(fields)) add_experts(fields, json);
+  json.erase("rope_theta");
+  json["rope_parameters"] = {
+      {kFullType,
+       {{"rope_type", "proportional"},
+        {"partial_rotary_factor", proportion_of(file)},
+        {"rope_theta", fields.number("rope.freq_base", 1e6)}}},
+      {kSlidingType,
+       {{"rope_type", "default"}, {"rope_theta", fields.number("rope.freq_base_swa", 1e4)}}}};
+}
+
 void add_ministral3(const GgufFields& fields, Json& json) {
   Json rope = json.value("rope_scaling", Json{{"rope_type", "default"}});
   rope["rope_theta"] = json["rope_theta"];
@@ -57,11 +127,21 @@ void add_ministral3(const GgufFields& fields, Json& json) {
 }
 
 bool has_experts(const GgufFields& fields) {
-  return fields.architecture() == "qwen3moe" || fields.architecture() == "gpt-oss";
+  const std::string& name = fields.architecture();
+  return name == "qwen3moe" || name == "gpt-oss" ||
+         (name == "gemma4" && fields.size("expert_count", 0) > 0);
 }
 
 void add_experts(const GgufFields& fields, Json& json) {
-  json["num_experts_per_tok"] = fields.size("expert_used_count");
+  const int64_t num_chosen = fields.size("expert_used_count");
+  if (fields.architecture() == "gemma4") {
+    json.update({{"enable_moe_block", true},
+                 {"num_experts", fields.size("expert_count")},
+                 {"top_k_experts", num_chosen},
+                 {"moe_intermediate_size", fields.size("expert_feed_forward_length")}});
+    return;
+  }
+  json["num_experts_per_tok"] = num_chosen;
   if (fields.architecture() == "qwen3moe") {
     json["num_experts"] = fields.size("expert_count");
     json["moe_intermediate_size"] = fields.size("expert_feed_forward_length");

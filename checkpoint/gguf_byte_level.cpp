@@ -75,6 +75,13 @@ Json post_processor(const GgufEnds& ends, const GgufVocabulary& vocabulary) {
   return {{"type", "TemplateProcessing"}, {"single", single}, {"special_tokens", special}};
 }
 
+/// From one text to another, wherever it is.
+Json replacing(const char* pattern, const char* content) {
+  return {{"type", "Replace"}, {"pattern", {{"String", pattern}}}, {"content", content}};
+}
+
+constexpr const char* kSpaceMark = "\xE2\x96\x81";  // U+2581
+
 /// Old files may lack it.
 std::string read_words_name(const GgufMetadata& metadata) {
   constexpr const char* kKey = "tokenizer.ggml.pre";
@@ -103,6 +110,33 @@ TokenizerJson read_gguf_byte_level(const GgufMetadata& metadata, const GgufVocab
                     {{"type", "BPE"},
                      {"ignore_merges", words.takes_whole_words},
                      {"merges", read_merges(metadata, vocabulary)}}}};
+  result.vocabulary = vocabulary.ids();
+  return result;
+}
+
+bool is_gguf_gemma4(const Json& fields) {
+  return fields.value("normalizer", Json()) == replacing(" ", kSpaceMark) &&
+         fields.at("model").value("byte_fallback", Json()) == true;
+}
+
+TokenizerJson read_gguf_gemma4(const GgufMetadata& metadata, const GgufVocabulary& vocabulary) {
+  Json model{{"type", "BPE"},
+             {"byte_fallback", true},
+             {"fuse_unk", true},
+             {"merges", read_merges(metadata, vocabulary)}};
+  const auto unknown = vocabulary.named(metadata, "tokenizer.ggml.unknown_token_id");
+  if (unknown) model["unk_token"] = vocabulary.token(*unknown);
+  TokenizerJson result;
+  result.fields = {
+      {"added_tokens", added_tokens(vocabulary)},
+      {"normalizer", replacing(" ", kSpaceMark)},
+      {"pre_tokenizer", Json()},
+      {"post_processor", post_processor(vocabulary.read_ends(metadata, GgufEnds{}), vocabulary)},
+      {"decoder",
+       {{"type", "Sequence"},
+        {"decoders",
+         {replacing(kSpaceMark, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}}}}},
+      {"model", model}};
   result.vocabulary = vocabulary.ids();
   return result;
 }

@@ -42,6 +42,14 @@ constexpr const char* kReadOfGemma3[] = {"attention.sliding_window_pattern", "ro
 constexpr const char* kReadOfExperts[] = {"expert_count", "expert_used_count",
                                           "expert_feed_forward_length"};
 constexpr const char* kReadOfMinistral3[] = {kGgufYarnLogMultiplier, kGgufTemperatureScale};
+constexpr const char* kReadOfGemma4[] = {"attention.sliding_window_pattern",
+                                         "attention.shared_kv_layers",
+                                         "attention.key_length_swa",
+                                         "attention.value_length_swa",
+                                         "embedding_length_per_layer_input",
+                                         "rope.dimension_count_swa",
+                                         "rope.freq_base_swa",
+                                         "final_logit_softcapping"};
 constexpr const char* kReadOfYarn[] = {"rope.scaling.attn_factor", "rope.scaling.yarn_attn_factor"};
 
 /// Keys that change nothing that is computed here, or belong to parts that are left out.
@@ -82,6 +90,7 @@ constexpr std::pair<const char*, double> kWithout[] = {{"expert_count", 0},
 constexpr const char* kHeadSizes[] = {"attention.key_length_swa", "attention.value_length_swa",
                                       "rope.dimension_count_swa"};
 
+bool is_gemma4(const Fields& fields) { return fields.architecture() == "gemma4"; }
 bool is_ministral3(const Fields& fields) { return fields.architecture() == "mistral3"; }
 bool has_window(const Fields& fields) { return fields.size("attention.sliding_window", 0) > 0; }
 
@@ -139,6 +148,7 @@ void add_rope(const GgufFile& file, const Fields& fields, int64_t head_dim, Json
                             head_dim));
   }
   json["rope_theta"] = theta;
+  if (is_gemma4(fields)) return;  // by layer
   if (file.entries().contains("rope_freqs.weight")) {
     json.update(read_llama3_rope(file, fields, head_dim, theta));
     return;
@@ -185,6 +195,7 @@ void check_keys(const Fields& fields, int64_t head_dim) {
     if (is_in(gguf_hybrid_keys(fields.architecture()), end)) continue;
     if (fields.architecture() == "gemma3" && is_in(kReadOfGemma3, end)) continue;
     if (has_experts(fields) && is_in(kReadOfExperts, end)) continue;
+    if (is_gemma4(fields) && is_in(kReadOfGemma4, end)) continue;
     if (is_ministral3(fields) && is_in(kReadOfMinistral3, end)) continue;
     if (is_olmo3(fields) && end == kGgufWindowPattern) continue;
     if (is_yarn(fields) && is_in(kReadOfYarn, end)) continue;
@@ -222,7 +233,8 @@ Json read_gguf_config(const GgufFile& file) {
   const std::string architecture = find_architecture(fields, where);
   const std::string& gguf = fields.architecture();
   const bool is_llama = gguf == "llama", slides = has_window(fields);
-  if (slides && !is_llama && gguf != "gemma3" && gguf != "gpt-oss" && gguf != "olmo2") {
+  constexpr std::string_view kWithWindows[] = {"gemma3", "gemma4", "gpt-oss", "olmo2"};
+  if (slides && !is_llama && std::ranges::find(kWithWindows, gguf) == std::end(kWithWindows)) {
     fields.fail("attention.sliding_window", "is not supported");
   }
   // Tied embeddings may be there as the head alone.
@@ -236,7 +248,8 @@ Json read_gguf_config(const GgufFile& file) {
             {"model_type", model_type_of(architecture)},
             {"vocab_size", embedding[0]},
             {"hidden_size", fields.size("embedding_length")},
-            {"intermediate_size", has_experts(fields) && !fields.has("feed_forward_length")
+            {"intermediate_size", is_gemma4(fields) ? 0
+                                  : has_experts(fields) && !fields.has("feed_forward_length")
                                       ? fields.size("expert_feed_forward_length")
                                       : fields.size("feed_forward_length")},
             {"num_hidden_layers", fields.size("block_count")},
@@ -247,7 +260,9 @@ Json read_gguf_config(const GgufFile& file) {
             {"torch_dtype", stored_type(file)}};
   const int64_t heads = json["num_attention_heads"];
   if (heads < 1) fields.fail("attention.head_count", "must be at least 1");
-  if (gguf != "lfm2") json["num_key_value_heads"] = fields.size("attention.head_count_kv", heads);
+  if (gguf != "lfm2" && !is_gemma4(fields)) {  // whose layers differ
+    json["num_key_value_heads"] = fields.size("attention.head_count_kv", heads);
+  }
   const int64_t head_dim =
       fields.size("attention.key_length", json["hidden_size"].get<int64_t>() / heads);
   json["head_dim"] = head_dim;
@@ -274,6 +289,7 @@ Json read_gguf_config(const GgufFile& file) {
     if (has_experts(fields)) add_experts(fields, json);
     json["attention_bias"] = file.entries().contains("blk.0.attn_q.bias");
   }
+  if (is_gemma4(fields)) add_gemma4(file, fields, json);
   if (is_olmo3(fields)) add_olmo3(file, fields, json);
   return json;
 }

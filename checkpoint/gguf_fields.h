@@ -11,6 +11,10 @@
 
 namespace predgen {
 
+/// The tensor of divisors of frequencies, and that of a pair of a head that does not turn.
+constexpr const char* kGgufRopeDivisors = "rope_freqs.weight";
+constexpr double kGgufUnturned = 1e30;
+
 /// Metadata whose keys begin with the architecture's name.
 class GgufFields {
  public:
@@ -23,6 +27,15 @@ class GgufFields {
   int64_t size(const char* end) const { return metadata_.get<int64_t>(key(end)); }
   int64_t size(const char* end, int64_t otherwise) const {
     return metadata_.get_or(key(end), otherwise);
+  }
+  /// The values of a list with one for each layer, or of one number, the same in all.
+  std::vector<int64_t> sizes(const char* end, int64_t num_layers) const {
+    if (metadata_.count(key(end)) == 0) {
+      return std::vector<int64_t>(static_cast<size_t>(num_layers), size(end));
+    }
+    const auto all = metadata_.get<std::vector<int64_t>>(key(end));
+    if (std::ssize(all) != num_layers) fail(end, fmt::format("must have {} entries", num_layers));
+    return all;
   }
   double number(const char* end) const { return metadata_.decimal(key(end)); }
   double number(const char* end, double otherwise) const {
@@ -54,6 +67,8 @@ class GgufFields {
 void add_gemma3(const GgufFields& fields, int64_t head_dim, Json& json);
 /// Windows and positions by layer.
 void add_olmo3(const GgufFile& file, const GgufFields& fields, Json& json);
+/// Heads, widths, windows and positions by layer, in place of what all architectures have.
+void add_gemma4(const GgufFile& file, const GgufFields& fields, Json& json);
 void add_ministral3(const GgufFields& fields, Json& json);
 /// Architectures whose experts are read.
 bool has_experts(const GgufFields& fields);

@@ -14,19 +14,14 @@ namespace predgen {
 /// GGUF's names of transformers' architectures. A Mistral is a "llama" there, with a window, and an
 /// OLMo 3 an "olmo2".
 constexpr std::pair<std::string_view, const char*> kGgufArchitectures[] = {
-    {"llama", "LlamaForCausalLM"},
-    {"llama", "MistralForCausalLM"},
-    {"smollm3", "SmolLM3ForCausalLM"},
-    {"qwen2", "Qwen2ForCausalLM"},
-    {"qwen3", "Qwen3ForCausalLM"},
-    {"olmo2", "Olmo2ForCausalLM"},
-    {"gemma3", "Gemma3ForCausalLM"},
-    {"qwen3moe", "Qwen3MoeForCausalLM"},
-    {"gpt-oss", "GptOssForCausalLM"},
-    {"olmo2", "Olmo3ForCausalLM"},
-    {"mistral3", "Ministral3ForCausalLM"},
-    {"qwen35", "Qwen3_5ForCausalLM"},
-    {"lfm2", "Lfm2ForCausalLM"}};
+    {"llama", "LlamaForCausalLM"},         {"llama", "MistralForCausalLM"},
+    {"smollm3", "SmolLM3ForCausalLM"},     {"qwen2", "Qwen2ForCausalLM"},
+    {"qwen3", "Qwen3ForCausalLM"},         {"olmo2", "Olmo2ForCausalLM"},
+    {"gemma3", "Gemma3ForCausalLM"},       {"qwen3moe", "Qwen3MoeForCausalLM"},
+    {"gpt-oss", "GptOssForCausalLM"},      {"olmo2", "Olmo3ForCausalLM"},
+    {"mistral3", "Ministral3ForCausalLM"}, {"qwen35", "Qwen3_5ForCausalLM"},
+    {"lfm2", "Lfm2ForCausalLM"},           {"gemma4", "Gemma4ForCausalLM"},
+    {"gemma4", "Gemma4UnifiedForCausalLM"}};
 
 /// What llama.cpp assumes about Gemma 3: every sixth layer sees all positions, and scores are
 /// divided by the square root of the head size (in the 62-layer model, of hidden size / number of

@@ -24,6 +24,8 @@ constexpr auto kAnswerEnds = std::to_array<std::string_view>({"<|eot_id|>",
                                                               "<|im_end|>",
                                                               "<|end|>",
                                                               "<end_of_turn>",
+                                                              "<turn|>",
+                                                              "<|tool_response>",
                                                               "<|endoftext|>",
                                                               "<|eom_id|>",
                                                               "<EOT>",
@@ -105,13 +107,15 @@ std::string hash_of(const TokenizerFiles& files, const GgufVocabulary& vocabular
   return hasher.hex();
 }
 
+constexpr const char *kPieces = "llama", *kByteLevel = "gpt2", *kGemma4 = "gemma4";
+
 /// Checks that the kind is known; returns whether the pieces are sentencepiece's.
 bool has_pieces(const GgufMetadata& metadata) {
   const auto model = metadata.get<std::string>(kModel);
-  if (model == "llama") return true;
-  if (model == "gpt2") return false;
-  throw UserError("{}: {} {} is not supported (gpt2, llama)", metadata.where(), kModel,
-                  in_quotes(model));
+  if (model == kPieces) return true;
+  if (model == kByteLevel || model == kGemma4) return false;
+  throw UserError("{}: {} {} is not supported ({}, {}, {})", metadata.where(), kModel,
+                  in_quotes(model), kByteLevel, kPieces, kGemma4);
 }
 
 /// What llama.cpp assumes about sentencepiece models.
@@ -138,6 +142,8 @@ TokenizerFiles read_gguf_tokenizer(const GgufMetadata& metadata) {
     config["add_bos_token"] = ends.adds_begin;
     config["add_eos_token"] = ends.adds_end;
     config["added_tokens_decoder"] = std::move(pieces.added_tokens);
+  } else if (metadata.get<std::string>(kModel) == kGemma4) {
+    files.tokenizer = read_gguf_gemma4(metadata, vocabulary);
   } else {
     files.tokenizer = read_gguf_byte_level(metadata, vocabulary);
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/gguf_byte_level.h"
 #include "checkpoint/gguf_byte_level_words.h"
 #include "checkpoint/gguf_vocabulary.h"
 #include "core/error.h"
@@ -48,13 +49,15 @@ void add_added(const std::vector<AddedToken>& added, const std::string& where, T
   }
 }
 
-void add_byte_level(const TokenizerFiles& files, Tokens& tokens, GgufContents& contents) {
+void add_bpe(const TokenizerFiles& files, Tokens& tokens, GgufContents& contents) {
   const TokenizerJson& tokenizer = *files.tokenizer;
-  contents.add("tokenizer.ggml.model", "gpt2");
-  contents.add("tokenizer.ggml.pre", name_gguf_words(tokenizer, files.where));
+  const bool is_gemma4 = is_gguf_gemma4(tokenizer.fields);
+  contents.add("tokenizer.ggml.model", is_gemma4 ? "gemma4" : "gpt2");
+  if (!is_gemma4) contents.add("tokenizer.ggml.pre", name_gguf_words(tokenizer, files.where));
   contents.add("tokenizer.ggml.add_space_prefix", false);
   for (const auto& [text, id] : tokenizer.vocabulary) {
-    tokens.set(id, text, Type::kNormal, files.where);
+    const bool is_byte = is_gemma4 && text.size() == 6 && text.starts_with("<0x");
+    tokens.set(id, text, is_byte ? Type::kByte : Type::kNormal, files.where);
   }
   add_added(read_added_tokens(tokenizer.fields, files.tokenizer_config.fields, files.where),
             files.where, tokens);
@@ -99,7 +102,7 @@ void add_pieces(const TokenizerFiles& files, Tokens& tokens, GgufContents& conte
 
 void add_gguf_tokenizer(const TokenizerFiles& files, int64_t vocab_size, GgufContents& contents) {
   Tokens tokens(vocab_size);
-  files.tokenizer ? add_byte_level(files, tokens, contents) : add_pieces(files, tokens, contents);
+  files.tokenizer ? add_bpe(files, tokens, contents) : add_pieces(files, tokens, contents);
   contents.add("tokenizer.ggml.tokens", tokens.texts);
   contents.add("tokenizer.ggml.token_type", tokens.types);
   const std::pair<const char*, const char*> named[] = {

@@ -6,6 +6,8 @@
 #include "checkpoint/model_weights.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "model/memory_left.h"
+#include "model/parts/layer_inputs.h"
 #include "model/weights/adapter.h"
 
 namespace predgen {
@@ -30,6 +32,7 @@ class Loading {
     dtype_ = choose_dtype(
         options_, device_,
         cpu_dtype(weights_.shape(kEmbeddingName).dtype, weights_.config().num_parameters()));
+    check_room(layout, where);
   }
 
   at::Tensor load(const std::string& name) {
@@ -70,6 +73,34 @@ class Loading {
   }
 
  private:
+  /// Before the machine runs out of memory. What stays a view of the file needs none.
+  void check_room(const std::vector<WeightSpec>& layout, const std::string& where) const {
+    if (options_.leaves_linears) return;
+    int64_t needed = 0;
+    for (const WeightSpec& weight : layout) needed += bytes_of(weight);
+    const int64_t room = options_.most_bytes > 0 ? options_.most_bytes : memory_left(device_);
+    if (needed <= room) return;
+    constexpr double kGiB = 1 << 30;
+    throw UserError(
+        "{}: takes {:.3g} GiB in memory, and {} has {:.3g} left: take fewer bits (--quantize int4, "
+        "or a GGUF file in 4 bits) or a smaller model",
+        where, static_cast<double>(needed) / kGiB, device_.str(), static_cast<double>(room) / kGiB);
+  }
+
+  int64_t bytes_of(const WeightSpec& weight) const {
+    const int64_t count = num_values({weight});
+    if (is_as_stored() && is_coded(weight.name)) {
+      const CodeLayout layout = *weights_.code_layout(weight.name);
+      const int64_t bits = layout.highest - layout.lowest < 16 ? 4 : 8;
+      return count * bits / 8 + count / layout.group * (layout.has_offsets ? 4 : 2);
+    }
+    const Quantization kind = quantization_of(weight.name, options_.quantization);
+    if (kind != Quantization::kNone && weight.shape.size() == 2) {
+      return quantized_bytes(weight.shape[0], weight.shape[1], kind);
+    }
+    return count * static_cast<int64_t>(c10::elementSize(dtype_));
+  }
+
   /// So many values more are in place.
   void note(int64_t count) {
     num_loaded_ += count;
@@ -82,7 +113,8 @@ class Loading {
   /// embeddings in bfloat16.
   bool is_coded(const std::string& name) const {
     const bool is_linear = quantization_of(name, Quantization::kInt8) != Quantization::kNone;
-    const bool is_looked_up = name == kEmbeddingName && device_.is_cpu();
+    const bool is_looked_up =
+        (name == kEmbeddingName || name == LayerInputs::kTable) && device_.is_cpu();
     return (is_linear || is_looked_up) && !is_tied_head(name) &&
            weights_.code_layout(name).has_value();
   }
@@ -93,6 +125,9 @@ class Loading {
 
   void pack_as_stored(Transformer& model) {
     if (is_coded(kEmbeddingName)) model.pack_embedding(packed_as_stored(kEmbeddingName));
+    if (weights_.config().layer_input_width > 0 && is_coded(LayerInputs::kTable)) {
+      model.pack_layer_inputs(packed_as_stored(LayerInputs::kTable));
+    }
     model.pack_linears([&](const std::string& name, const at::Tensor&) {
       const bool is_tied = is_tied_head(name) && weights_.code_layout(kEmbeddingName).has_value();
       return is_coded(name) ? packed_as_stored(name)

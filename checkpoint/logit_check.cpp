@@ -36,14 +36,9 @@ class LayeredModel {
   const ModelConfig& config() const { return weights_.config(); }
 
   void embed(const at::Tensor& tokens_BT) {
-    const at::Tensor flat = tokens_BT.flatten();
-    std::vector<at::Tensor> rows;
-    for (int64_t i = 0; i < flat.numel(); ++i) {
-      const int64_t id = flat[i].item<int64_t>();
-      rows.push_back(weights_.read_rows(kEmbeddingName, id, id + 1));
-    }
-    hidden_ = on_device(at::cat(rows)).view({tokens_BT.size(0), tokens_BT.size(1), -1}) *
+    hidden_ = rows_of(kEmbeddingName, tokens_BT).view({tokens_BT.size(0), tokens_BT.size(1), -1}) *
               config().embedding_scale;
+    if (config().layer_input_width > 0) side_.layer_inputs_BTLP = layer_inputs(tokens_BT);
   }
 
   void run_layer(int64_t index, std::span<const Rotation> rotations, AttentionMasks& masks) {
@@ -57,7 +52,7 @@ class LayeredModel {
       linear->lora_B = on_device(adapted->lora_B);
       linear->lora_scaling = adapted->lora_scaling;
     }
-    hidden_ = layer(config(), hidden_, rotations, masks(layer.window()));
+    hidden_ = layer(config(), hidden_, rotations, masks(layer.window()), {}, &side_);
   }
 
   void norm() {
@@ -74,6 +69,26 @@ class LayeredModel {
  private:
   at::Tensor on_device(const at::Tensor& tensor) const { return tensor.to(device_, at::kFloat); }
 
+  at::Tensor layer_inputs(const at::Tensor& tokens_BT) const {
+    // The table has more rows than need be in memory.
+    const LayerInputs inputs([&](const std::string& name) {
+      return name == LayerInputs::kTable ? rows_of(name, tokens_BT) : load(name);
+    });
+    const at::Tensor places = at::arange(tokens_BT.numel(), at::kLong).view(tokens_BT.sizes());
+    return inputs(config(), places.to(device_), hidden_);
+  }
+
+  /// The row of each token, one after the other.
+  at::Tensor rows_of(const std::string& name, const at::Tensor& tokens_BT) const {
+    const at::Tensor flat = tokens_BT.flatten();
+    std::vector<at::Tensor> rows;
+    for (int64_t i = 0; i < flat.numel(); ++i) {
+      const int64_t id = flat[i].item<int64_t>();
+      rows.push_back(weights_.read_rows(name, id, id + 1));
+    }
+    return on_device(at::cat(rows));
+  }
+
   at::Tensor load(const std::string& name) const {
     return on_device(weights_.read_rows(name, 0, num_rows_.at(name)));
   }
@@ -87,6 +102,7 @@ class LayeredModel {
   const at::Device device_;
   std::map<std::string, int64_t> num_rows_;  // of every weight
   at::Tensor hidden_;
+  SideInputs side_;
 };
 
 /// The largest logit of each position so far, and its token.

@@ -15,6 +15,8 @@ bool is_computed(const std::string& name) { return name.ends_with(".rotary_emb.i
 
 /// Whether it belongs to a part beside the text model, in a GGUF file or a folder.
 bool is_of_other_part(std::string_view name) {
+  constexpr std::string_view kOfModel = "model.";
+  if (name.starts_with(kOfModel)) name.remove_prefix(kOfModel.size());
   constexpr std::string_view kParts[] = {"v.",
                                          "mm.",
                                          "a.",
@@ -22,18 +24,30 @@ bool is_of_other_part(std::string_view name) {
                                          "vision_model.",
                                          "visual.",
                                          "audio_tower.",
-                                         "multi_modal_projector.",
                                          "embed_vision.",
+                                         "multi_modal_projector.",
                                          "embed_audio.",
                                          "mtp.",
-                                         "model.vision_tower.",
-                                         "model.visual.",
-                                         "model.audio_tower.",
-                                         "model.multi_modal_projector.",
-                                         "model.mtp."};
+                                         "vision_embedder."};
   const auto begins = [&](std::string_view part) { return name.starts_with(part); };
   return std::ranges::any_of(kParts, begins) ||
          (name.starts_with("blk.") && name.find(".nextn.") != std::string_view::npos);
+}
+
+/// Of layers that read another one's keys and values: what would make their own, which some
+/// checkpoints have.
+std::set<std::string> unused_names(const ModelConfig& config) {
+  std::set<std::string> names;
+  for (int64_t i = 0; i < config.num_layers(); ++i) {
+    if (config.layer(i).attention.shares < 0) continue;
+    for (const char* part : {"k_proj", "v_proj", "k_norm", "v_norm"}) {
+      names.insert(fmt::format("model.layers.{}.self_attn.{}.weight", i, part));
+    }
+    for (const char* part : {"attn_k", "attn_v", "attn_k_norm"}) {
+      names.insert(fmt::format("blk.{}.{}.weight", i, part));
+    }
+  }
+  return names;
 }
 
 }  // namespace
@@ -50,6 +64,7 @@ ModelWeights::ModelWeights(const Checkpoint& checkpoint,
     check_tensor(weight);
     used.insert(stored_name(weight.name));
   }
+  used.merge(unused_names(config_));
   std::vector<std::string> left_out;
   for (const std::string& name : stored_->names()) {
     if (used.contains(name) || is_computed(name)) continue;

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <vector>
 
+#include "checkpoint/gguf_fields.h"
 #include "checkpoint/gguf_hybrids.h"
 #include "checkpoint/gguf_names.h"
 #include "checkpoint/gguf_tokenizer_writer.h"
@@ -12,7 +15,7 @@
 namespace predgen {
 namespace {
 
-constexpr const char* kRopeDivisors = "rope_freqs.weight";
+constexpr const char* kRopeDivisors = kGgufRopeDivisors;
 
 std::string_view architecture_of(const ModelConfig& config) {
   for (const auto& [gguf, architecture] : kGgufArchitectures) {
@@ -51,11 +54,23 @@ void check_assumptions(const ModelConfig& config, std::string_view architecture)
       refuse(config, "layers without experts or \"norm_topk_prob\": false");
     }
   }
+  if (config.ropes.front().query_beta != 0 && config.ropes.front().kind != RopeKind::kYarn) {
+    refuse(config, "queries that grow with their position without YaRN");
+  }
   if (config.architecture == "Olmo3ForCausalLM") {
     const RopeConfig& sliding = config.ropes.back();
     if (sliding.theta != config.ropes.front().theta || sliding.kind != RopeKind::kDefault) {
       refuse(config, "positions of their own in layers with a window");
     }
+  }
+  if (architecture == "gemma4" && config.ropes.front().kind != RopeKind::kProportional) {
+    refuse(config, "positions of other types than proportional");
+  }
+  if (architecture == "gemma4" && config.ropes.front().factor != 1.0) {
+    refuse(config, "stretched positions");
+  }
+  if (architecture == "gemma4" && config.ropes.back().kind != RopeKind::kDefault) {
+    refuse(config, "stretched positions in layers with a window");
   }
   if (architecture == "gemma3") {
     const int64_t width = gemma3_query_scalar(config.num_layers(), config.hidden_size,
@@ -102,12 +117,16 @@ class Writer {
     add_size("context_length", config_.max_positions);
     add_size("embedding_length", config_.hidden_size);
     add_size("block_count", config_.num_layers());
-    add_size("feed_forward_length", config_.intermediate_size);
     add_size("attention.head_count", config_.num_heads);
-    if (architecture_ != "lfm2") add_size("attention.head_count_kv", config_.num_kv_heads);
-    write_gguf_hybrid(config_, architecture_, contents_);
-    add_size("attention.key_length", config_.head_dim);
-    add_size("attention.value_length", config_.head_dim);
+    if (architecture_ == "gemma4") {
+      add_sizes_by_layer();
+    } else {
+      add_size("feed_forward_length", config_.intermediate_size);
+      if (architecture_ != "lfm2") add_size("attention.head_count_kv", config_.num_kv_heads);
+      write_gguf_hybrid(config_, architecture_, contents_);
+      add_size("attention.key_length", config_.head_dim);
+      add_size("attention.value_length", config_.head_dim);
+    }
     add_size("vocab_size", config_.vocab_size);
     add_number("attention.layer_norm_rms_epsilon", config_.rms_norm_eps);
     if (const ExpertsSpec& experts = config_.layer(0).experts; experts.count > 0) {
@@ -128,14 +147,45 @@ class Writer {
     }
   }
 
+  /// Of Gemma 4, whose last layer has no window.
+  void add_sizes_by_layer() {
+    const int64_t full = config_.head_dim_of(config_.layers.back().attention);
+    std::vector<int32_t> widths, kv_heads;
+    std::vector<bool> slides;
+    int64_t num_shared = 0;
+    for (const LayerSpec& layer : config_.layers) {
+      const int64_t own = layer.feed_forward.width;
+      widths.push_back(static_cast<int32_t>(own > 0 ? own : config_.intermediate_size));
+      kv_heads.push_back(static_cast<int32_t>(config_.num_kv_heads_of(layer.attention)));
+      slides.push_back(layer.attention.window > 0);
+      num_shared += layer.attention.shares >= 0 ? 1 : 0;
+    }
+    const auto add_list = [&](const char* end, const std::vector<int32_t>& sizes) {
+      const bool are_one = std::ranges::adjacent_find(sizes, std::not_equal_to<>()) == sizes.end();
+      are_one ? add_size(end, sizes.front()) : contents_.add(key(end), sizes);
+    };
+    add_list("feed_forward_length", widths);
+    add_list("attention.head_count_kv", kv_heads);
+    contents_.add(key(kGgufWindowPattern), slides);
+    add_size("attention.shared_kv_layers", num_shared);
+    add_size("attention.key_length", full);
+    add_size("attention.value_length", full);
+    add_size("attention.key_length_swa", config_.head_dim);
+    add_size("attention.value_length_swa", config_.head_dim);
+    add_size("rope.dimension_count_swa", config_.head_dim);
+    add_size("embedding_length_per_layer_input", config_.layer_input_width);
+  }
+
   void add_rope() {
     const RopeConfig& rope = config_.ropes.front();
-    add_size("rope.dimension_count", rope.rotary_dim(config_.head_dim));
+    add_size("rope.dimension_count", rope.rotary_dim(config_.head_dim_of(rope)));
     add_number("rope.freq_base", rope.theta);
-    if (architecture_ == "gemma3") add_number("rope.freq_base_swa", config_.ropes.at(1).theta);
+    if (architecture_.starts_with("gemma"))
+      add_number("rope.freq_base_swa", config_.ropes.at(1).theta);
     switch (rope.kind) {
       case RopeKind::kDefault:
       case RopeKind::kLlama3:  // as a tensor
+      case RopeKind::kProportional:
         return;
       case RopeKind::kLinear:
         contents_.add(key("rope.scaling.type"), "linear");
@@ -186,8 +236,10 @@ class Writer {
   }
 
   void add_tensors() {
-    if (config_.ropes.front().kind == RopeKind::kLlama3) {
-      contents_.add_tensor(kRopeDivisors, written_gguf_type("F32"), {config_.head_dim / 2});
+    const RopeConfig& rope = config_.ropes.front();
+    if (rope.kind == RopeKind::kLlama3 || rope.kind == RopeKind::kProportional) {
+      contents_.add_tensor(kRopeDivisors, written_gguf_type("F32"),
+                           {config_.head_dim_of(rope) / 2});
     }
     const StackedLayout layout(config_, StackedLayout::Format::kGguf);
     for (const WeightSpec& weight : layout.tensors()) {
@@ -202,6 +254,12 @@ class Writer {
 };
 
 at::Tensor rope_divisors(const ModelConfig& config) {
+  const RopeConfig& own = config.ropes.front();
+  if (own.kind == RopeKind::kProportional) {
+    const at::Tensor frequencies = own.inverse_frequencies(config.head_dim_of(own));
+    return at::where(frequencies > 0, at::ones_like(frequencies),
+                     at::full_like(frequencies, kGgufUnturned));
+  }
   const RopeConfig plain{.theta = config.ropes.front().theta};
   return plain.inverse_frequencies(config.head_dim) /
          config.ropes.front().inverse_frequencies(config.head_dim);

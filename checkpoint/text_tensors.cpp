@@ -1,24 +1,34 @@
 #include "checkpoint/text_tensors.h"
 
 #include <string_view>
+#include <utility>
 
 namespace predgen {
 namespace {
 
-constexpr std::string_view kStored = "model.language_model.", kPlain = "model.";
+/// How names begin in the files, and in the text model alone.
+constexpr std::pair<std::string_view, std::string_view> kPrefixes[] = {
+    {"model.language_model.", "model."},
+    {"language_model.model.", "model."},
+    {"language_model.lm_head.", "lm_head."}};
 
 }  // namespace
 
 std::string TextTensors::stored(const std::string& name) const {
-  if (!name.starts_with(kPlain)) return name;
-  std::string longer = std::string(kStored) + name.substr(kPlain.size());
-  return whole_->contains(longer) ? longer : name;
+  for (const auto& [stored, plain] : kPrefixes) {
+    if (!name.starts_with(plain)) continue;
+    std::string longer = std::string(stored) + name.substr(plain.size());
+    if (whole_->contains(longer)) return longer;
+  }
+  return name;
 }
 
 std::vector<std::string> TextTensors::names() const {
   std::vector<std::string> names = whole_->names();
   for (std::string& name : names) {
-    if (name.starts_with(kStored)) name.replace(0, kStored.size(), kPlain);
+    for (const auto& [stored, plain] : kPrefixes) {
+      if (name.starts_with(stored)) name.replace(0, stored.size(), plain);
+    }
   }
   return names;
 }

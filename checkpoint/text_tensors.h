@@ -9,7 +9,8 @@
 namespace predgen {
 
 /// The tensors of a model that also sees or hears, by the names that the text model alone has:
-/// "model.language_model." becomes "model.".
+/// "model.language_model." becomes "model."; so does "language_model.model.", as transformers 4
+/// wrote it, with "language_model.lm_head.".
 class TextTensors : public StoredTensors {
  public:
   explicit TextTensors(std::unique_ptr<const StoredTensors> whole) : whole_(std::move(whole)) {}

@@ -239,10 +239,10 @@ void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
               static_cast<long long>(config.vocab_size));
   const auto millions = [](int64_t count) { return static_cast<double>(count) / 1e6; };
   const int64_t active = config.num_active_parameters();
-  const bool has_experts = active < config.num_parameters();
+  const bool reads_a_part = active < config.num_parameters();
   std::printf(
       "  %.1f M parameters%s, context of %lld tokens\n", millions(config.num_parameters()),
-      has_experts ? fmt::format(", {:.1f} M of them for a token", millions(active)).c_str() : "",
+      reads_a_part ? fmt::format(", {:.1f} M of them for a token", millions(active)).c_str() : "",
       static_cast<long long>(config.context_length()));
   print_passes("a CPU", CpuPass::refusal(config));
   print_passes("a GPU", GpuPass::refusal(config));

@@ -9,8 +9,9 @@
 namespace predgen {
 
 int64_t KvLayout::bytes_per_position() const {
-  return 2 * num_layers * num_kv_heads * head_dim *
-         static_cast<int64_t>(options.dtype().itemsize());
+  int64_t values = 0;
+  for (int64_t i = 0; i < num_layers; ++i) values += heads(i).first * heads(i).second;
+  return 2 * values * static_cast<int64_t>(options.dtype().itemsize());
 }
 
 int64_t KvLayout::positions_per_snapshot() const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace predgen {
@@ -26,6 +27,8 @@ struct KvLayout {
   int64_t num_kv_heads = 0;
   int64_t head_dim = 0;
   at::TensorOptions options{};  // type and device
+  /// Where layers differ: for each, how many heads it keeps, and their size.
+  std::vector<std::pair<int64_t, int64_t>> own_heads{};
   /// The model's passes read a cache piece by piece (SequenceState::pieces()). So neither a fork
   /// nor growth copies what is there.
   bool in_pieces = false;
@@ -34,6 +37,10 @@ struct KvLayout {
   /// Snapshots that a sequence has at most; at least 2.
   int64_t max_snapshots = 8;
 
+  std::pair<int64_t, int64_t> heads(int64_t layer) const {
+    return own_heads.empty() ? std::pair{num_kv_heads, head_dim}
+                             : own_heads.at(static_cast<size_t>(layer));
+  }
   int64_t bytes_per_position() const;
   /// How many positions a snapshot takes as much memory as.
   int64_t positions_per_snapshot() const;

@@ -11,8 +11,8 @@ KvStorage::KvStorage(KvPool& pool, int64_t begin, int64_t num_positions, const S
     : pool_(pool), begin_(begin), capacity_(num_positions) {
   pool.make_room(capacity_, but);
   for (int64_t i = 0; i < pool.layout().num_layers; ++i) {
-    keys.push_back(make_layer(capacity_));
-    values.push_back(make_layer(capacity_));
+    keys.push_back(make_layer(keys.size(), capacity_));
+    values.push_back(make_layer(values.size(), capacity_));
   }
   pool.num_allocated_ += capacity_;
   pool.storages_.push_back(this);
@@ -52,9 +52,10 @@ void KvStorage::swap_out() {
 void KvStorage::grow(int64_t new_capacity, int64_t length, const SequenceState* but) {
   pool_.make_room(new_capacity - capacity_, but);
   for (std::vector<at::Tensor>* side : {&keys, &values}) {
-    for (at::Tensor& layer : *side) {
+    for (size_t i = 0; i < side->size(); ++i) {
+      at::Tensor& layer = (*side)[i];
       const at::Tensor old = layer;
-      layer = make_layer(new_capacity);
+      layer = make_layer(i, new_capacity);
       layer.narrow(2, 0, length).copy_(old.narrow(2, 0, length));
     }
   }
@@ -76,11 +77,12 @@ void KvStorage::copy_from(const KvStorage& other, int64_t begin, int64_t end) {
   pool_.num_copied_ += end - begin;
 }
 
-at::Tensor KvStorage::make_layer(int64_t num_positions) const {
+at::Tensor KvStorage::make_layer(size_t layer, int64_t num_positions) const {
   // A tensor made under InferenceMode could not be written outside it.
   const c10::InferenceMode off(false);
   const KvLayout& layout = pool_.layout();
-  return at::empty({1, layout.num_kv_heads, num_positions, layout.head_dim}, layout.options);
+  const auto [num_heads, head_dim] = layout.heads(static_cast<int64_t>(layer));
+  return at::empty({1, num_heads, num_positions, head_dim}, layout.options);
 }
 
 }  // namespace predgen

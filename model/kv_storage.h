@@ -42,7 +42,7 @@ class KvStorage {
   std::vector<const SequenceState*> readers;
 
  private:
-  at::Tensor make_layer(int64_t num_positions) const;
+  at::Tensor make_layer(size_t layer, int64_t num_positions) const;
 
   KvPool& pool_;
   const int64_t begin_;

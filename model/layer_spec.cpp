@@ -13,6 +13,11 @@ LayerNorms LayerSpec::norms() const {
                         mlp_norm};
   }
   if (norm_after) names.after_mlp = {"post_feedforward_layernorm", "post_ffw_norm"};
+  if (experts.beside_mlp) {
+    names.after_mlp_alone = {"post_feedforward_layernorm_1", "post_ffw_norm_1"};
+    names.after_experts = {"post_feedforward_layernorm_2", "post_ffw_norm_2"};
+    names.before_experts = {"pre_feedforward_layernorm_2", "pre_ffw_norm_2"};
+  }
   return names;
 }
 

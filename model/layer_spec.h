@@ -35,6 +35,10 @@ struct AttentionSpec {
   bool sinks = false;         // a further score for each head, whose value is zero
   int64_t window = 0;         // positions that a query sees, its own included; 0: all
   int64_t rope = 0;           // index in ModelConfig::ropes
+  int64_t head_dim = 0, num_kv_heads = 0;  // 0: ModelConfig's
+  int64_t shares = -1;        // the layer whose keys and values it reads; -1: it has its own
+  bool value_is_key = false;  // values are the keys' product, before its norm and rotation
+  bool value_norm = false;    // values are normed head by head, without a weight
   AttentionNames names{};
 };
 
@@ -102,13 +106,18 @@ struct ExpertsSpec {
   bool bias = false;         // of the experts' matrices
   int64_t shared_width = 0;  // of an expert for all tokens, times sigmoid(share(x)); 0: none
   ExpertStorage storage = ExpertStorage::kApart;
+  bool is_fused_in_gguf = false;  // writes ExpertNames::gate_up_stack there, too
   ExpertNames names{};
-  bool beside_mlp = false;  // the layer has a gated MLP, too
+  /// The layer has a gated MLP, too, whose output is added. Both and the router see the hidden
+  /// states, each with a norm of its own.
+  bool beside_mlp = false;
 };
 
 /// A layer's RMSNorms over the hidden size, in the order of the reference's state dict.
 struct LayerNorms {
   ModuleName before_attention{}, after_attention{}, before_mlp{}, after_mlp{};
+  // Of experts beside an MLP: of the MLP's output alone, and of the experts' output and input.
+  ModuleName after_mlp_alone{}, after_experts{}, before_experts{};
 };
 
 class RecurrentSpec;
@@ -119,9 +128,11 @@ struct LayerSpec {
   AttentionSpec attention{};
   std::shared_ptr<const RecurrentSpec> recurrence{};  // in place of attention; null: none
   FeedForwardSpec feed_forward{};
-  ExpertsSpec experts{};              // in place of the MLP, or beside it
-  bool norm_before = true;            // norms of the inputs of attention and MLP,
-  bool norm_after = false;            // and of their outputs, before the residual add
+  ExpertsSpec experts{};      // in place of the MLP, or beside it
+  bool layer_input = false;   // adds what it makes of ModelConfig::layer_input_width values a token
+  bool output_scale = false;  // a number by which the whole output is multiplied
+  bool norm_before = true;    // norms of the inputs of attention and MLP,
+  bool norm_after = false;    // and of their outputs, before the residual add
   const char* mlp_norm = "ffn_norm";  // that of the MLP's input, in GGUF
   LayerNorms own_norms{};             // the norms that the layer has, if others call them otherwise
 

@@ -21,6 +21,8 @@ struct LoadOptions {
   /// The weights of the layers' linears stay views of the file, as stored, for who takes them out.
   bool leaves_linears = false;
   bool prepares_passes = true;  // see Transformer::prepare_passes()
+  /// Bytes that the weights may take; 0: what the device has left.
+  int64_t most_bytes = 0;
   /// Told on the loading thread, tensor by tensor, which share of the weights is in place: 0 to 1.
   using Progress = std::function<void(double share)>;
   Progress on_progress{};

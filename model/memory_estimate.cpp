@@ -26,7 +26,12 @@ int64_t weight_bytes(const ModelConfig& config, Quantization quantization, int64
 }
 
 int64_t kv_bytes_per_token(const ModelConfig& config, int64_t bytes_per_value) {
-  return 2 * config.num_row_layers() * config.num_kv_heads * config.head_dim * bytes_per_value;
+  int64_t values = 0;
+  for (const LayerSpec& layer : config.layers) {
+    if (layer.recurrence || layer.attention.shares >= 0) continue;
+    values += config.num_kv_heads_of(layer.attention) * config.head_dim_of(layer.attention);
+  }
+  return 2 * values * bytes_per_value;
 }
 
 int64_t max_snapshots(int64_t bytes_per_snapshot, int64_t memory) {

@@ -20,22 +20,23 @@ constexpr double kMaxParameters = 1e15;
 Json text_part(const Json& json, const std::string& where) {
   constexpr const char* kText = "text_config";
   if (!json.contains(kText)) return json;
+  if (!json[kText].is_object()) throw UserError("{}: \"{}\" must be an object", where, kText);
+  Json text = json[kText];
+  const Json named = json.value("architectures", Json::array());
+  const Architecture* own = nullptr;
   for (const Architecture& arch : architectures()) {
-    const Json architectures = json.value("architectures", Json::array());
-    const bool is_named = architectures == Json::array({arch.wider.architecture});
     const bool is_typed =
-        architectures.empty() && json.value("model_type", Json()) == arch.wider.model_type;
-    if (!is_named && !is_typed) continue;
-    if (!json[kText].is_object()) throw UserError("{}: \"{}\" must be an object", where, kText);
-    Json text = json[kText];
-    text["architectures"] = Json::array({arch.name});
-    text["model_type"] = arch.model_type;
-    for (const char* key : {"tie_word_embeddings", "dtype", "torch_dtype", "quantization_config"}) {
-      if (json.contains(key)) text[key] = json[key];
-    }
-    return text;
+        named.empty() && json.value("model_type", Json()) == arch.wider.model_type;
+    if (named != Json::array({arch.wider.architecture}) && !is_typed) continue;
+    if (own == nullptr || text.value("model_type", Json()) == arch.model_type) own = &arch;
   }
-  return json;
+  if (own == nullptr) return json;
+  text["architectures"] = Json::array({own->name});
+  text["model_type"] = own->model_type;
+  for (const char* key : {"tie_word_embeddings", "dtype", "torch_dtype", "quantization_config"}) {
+    if (json.contains(key)) text[key] = json[key];
+  }
+  return text;
 }
 
 const Architecture& known_architecture(const Json& json, const std::string& where) {
@@ -190,13 +191,29 @@ Json ModelConfig::to_json() const {
 }
 
 int64_t ModelConfig::num_row_layers() const {
-  return std::ranges::count_if(layers, [](const LayerSpec& layer) { return !layer.recurrence; });
+  return std::ranges::count_if(layers, [](const LayerSpec& layer) {
+    return !layer.recurrence && layer.attention.shares < 0;
+  });
+}
+
+int64_t ModelConfig::num_states() const {
+  return std::ranges::count_if(layers,
+                               [](const LayerSpec& layer) { return layer.recurrence != nullptr; });
+}
+
+bool ModelConfig::has_side_inputs() const {
+  return std::ranges::any_of(layers, [](const LayerSpec& layer) {
+    return layer.layer_input || layer.attention.shares >= 0;
+  });
 }
 
 int64_t ModelConfig::place(int64_t index) const {
   const bool is_recurrent = layer(index).recurrence != nullptr;
+  if (const int64_t shared = layer(index).attention.shares; !is_recurrent && shared >= 0) {
+    return place(shared);
+  }
   return std::count_if(layers.begin(), layers.begin() + index, [&](const LayerSpec& before) {
-    return (before.recurrence != nullptr) == is_recurrent;
+    return before.recurrence ? is_recurrent : !is_recurrent && before.attention.shares < 0;
   });
 }
 
@@ -208,10 +225,11 @@ int64_t ModelConfig::widest_window() const {
 
 at::Tensor ModelConfig::inverse_frequencies() const {
   std::vector<at::Tensor> rows;
+  int64_t widest = 0;
+  for (const RopeConfig& rope : ropes) widest = std::max(widest, head_dim_of(rope));
   for (const RopeConfig& rope : ropes) {
-    rows.push_back(at::zeros({head_dim / 2}));
-    const at::Tensor own = rope.inverse_frequencies(head_dim);
-    rows.back().narrow(0, 0, own.size(0)).copy_(own);
+    const at::Tensor own = rope.inverse_frequencies(head_dim_of(rope));
+    rows.push_back(at::constant_pad_nd(own, {0, widest / 2 - own.size(0)}));
   }
   return at::stack(rows);
 }

@@ -30,6 +30,7 @@ struct ModelConfig {
   std::vector<LayerSpec> layers;
   std::vector<RopeConfig> ropes{RopeConfig{}};  // the layers' (AttentionSpec::rope), at least one
   ModuleName final_norm{"model.norm.weight", "output_norm.weight"};  // whole names
+  int64_t layer_input_width = 0;  // of what each layer gets of each token beside the others' output
   double norm_offset = 0.0;       // added to the weight of every norm
   bool norm_scales_wide = false;  // a norm's weight is applied in float32, before rounding
   double logit_softcap = 0.0;     // logits become cap * tanh(logit / cap); 0: unchanged
@@ -47,15 +48,27 @@ struct ModelConfig {
   int64_t num_layers() const { return static_cast<int64_t>(layers.size()); }
   /// Layers that keep rows, and those that keep a state (SequenceState).
   int64_t num_row_layers() const;
-  int64_t num_states() const { return num_layers() - num_row_layers(); }
-  /// Index of a layer among those of its kind.
+  int64_t num_states() const;
+  /// Index of a layer among those that keep the same kind of thing; of one that keeps nothing, that
+  /// of the layer whose keys and values it reads.
   int64_t place(int64_t index) const;
   const LayerSpec& layer(int64_t index) const { return layers.at(static_cast<size_t>(index)); }
   /// The most positions that a layer with a window sees; 0: no layer has one.
   int64_t widest_window() const;
   int64_t num_ropes() const { return static_cast<int64_t>(ropes.size()); }
-  /// Radians per position of each pair of a head, float32 [ropes,head_dim / 2]; 0 for those that do
-  /// not turn.
+  int64_t head_dim_of(const AttentionSpec& spec) const {
+    return spec.head_dim > 0 ? spec.head_dim : head_dim;
+  }
+  int64_t head_dim_of(const RopeConfig& rope) const {
+    return rope.own_head_dim > 0 ? rope.own_head_dim : head_dim;
+  }
+  int64_t num_kv_heads_of(const AttentionSpec& spec) const {
+    return spec.num_kv_heads > 0 ? spec.num_kv_heads : num_kv_heads;
+  }
+  /// Whether a layer reads another one's keys and values, or has something of the tokens.
+  bool has_side_inputs() const;
+  /// Radians per position of each pair of a head, float32 [ropes,D / 2], D: the largest head size;
+  /// 0 for those that do not turn, and those that smaller heads do not have.
   at::Tensor inverse_frequencies() const;
   int64_t context_length() const { return ropes.front().context_length(max_positions); }
   int64_t num_parameters() const;

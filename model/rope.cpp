@@ -11,12 +11,13 @@
 namespace predgen {
 namespace {
 
-constexpr std::array<std::pair<const char*, RopeKind>, 5> kKinds{{
+constexpr std::array<std::pair<const char*, RopeKind>, 6> kKinds{{
     {"default", RopeKind::kDefault},
     {"linear", RopeKind::kLinear},
     {"dynamic", RopeKind::kDynamic},
     {"yarn", RopeKind::kYarn},
     {"llama3", RopeKind::kLlama3},
+    {"proportional", RopeKind::kProportional},
 }};
 
 constexpr double kMaxFactor = 1e6;  // contexts are counted in integers
@@ -94,13 +95,13 @@ double yarn_attention_factor(double factor, double weight) {
 RopeConfig RopeConfig::read(const ConfigFields& fields, int64_t max_positions, double usual_theta,
                             double usual_share) {
   constexpr const char* kShare = "partial_rotary_factor";
-  const auto read_share = [&](const ConfigFields& from, double usual) {
-    if (usual_share == 1.0) from.only(kShare, 1.0);
+  const auto read_share = [](const ConfigFields& from, double usual) {
     const double share = from.positive(kShare, usual);
     if (share > 1.0) from.fail(kShare, "must be at most 1");
     return share;
   };
   RopeConfig config;
+  if (usual_share == 1.0) fields.only(kShare, 1.0);
   config.share = read_share(fields, usual_share);
   config.theta = fields.positive("rope_theta", usual_theta);
   // If several give a value, transformers 5's choice is used.
@@ -111,6 +112,13 @@ RopeConfig RopeConfig::read(const ConfigFields& fields, int64_t max_positions, d
   refuse_unknown_fields(rope);
   config.kind = read_kind(rope);
   config.theta = rope.positive("rope_theta", config.theta);
+  if (config.kind == RopeKind::kProportional) {  // turns whole heads, in which some pairs stay
+    config.factor = rope.positive("factor", 1.0);
+    config.proportion = read_share(rope, config.share);
+    config.share = 1.0;
+    return config;
+  }
+  if (usual_share == 1.0) rope.only(kShare, 1.0);
   config.share = read_share(rope, config.share);
   if (config.kind == RopeKind::kDefault) return config;
   config.original_positions =
@@ -147,6 +155,7 @@ void RopeConfig::write(Json& json) const {
     if (known == kind) rope["rope_type"] = name;
   }
   rope["factor"] = factor;
+  if (kind == RopeKind::kProportional) rope["partial_rotary_factor"] = proportion;
   if (kind == RopeKind::kLlama3) {
     rope["low_freq_factor"] = low_frequency_factor;
     rope["high_freq_factor"] = high_frequency_factor;
@@ -195,6 +204,11 @@ at::Tensor RopeConfig::inverse_frequencies(int64_t whole_head) const {
       return yarn_frequencies(*this, head_dim, plain);
     case RopeKind::kLlama3:
       return llama3_frequencies(*this, plain);
+    case RopeKind::kProportional: {
+      const auto turned = static_cast<int64_t>(proportion * static_cast<double>(head_dim)) / 2;
+      plain.narrow(0, turned, head_dim / 2 - turned).zero_();
+      return plain / factor;
+    }
     case RopeKind::kNone:
       return at::zeros_like(plain);
   }

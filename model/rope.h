@@ -10,7 +10,7 @@
 namespace predgen {
 
 /// kNone, which no checkpoint names: no position embedding.
-enum class RopeKind { kDefault, kLinear, kDynamic, kYarn, kLlama3, kNone };
+enum class RopeKind { kDefault, kLinear, kDynamic, kYarn, kLlama3, kProportional, kNone };
 
 /// Rotary position embeddings (Su et al. 2021) and how they are stretched to longer contexts, as
 /// transformers' modeling_rope_utils.py computes them.
@@ -24,6 +24,8 @@ struct RopeConfig {
   double beta_fast = 32, beta_slow = 1;  // yarn (Peng et al. 2023)
   bool truncate = true;                  // yarn
   double attention_factor = 1.0;         // yarn: cos and sin are multiplied by it
+  double proportion = 1.0;               // proportional: of a head's pairs, the first, which turn
+  int64_t own_head_dim = 0;              // of the layers that have it; 0: ModelConfig's
   double query_beta = 0.0;               // of query_scale(); 0: queries stay as they are
   double share = 1.0;                    // of a head's values, the first, which turn
 

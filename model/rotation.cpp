@@ -37,8 +37,9 @@ std::vector<Rotation> make_rotations(const ModelConfig& config,
                                      const at::Tensor& positions_BT, at::ScalarType type) {
   std::vector<Rotation> rotations;
   for (size_t i = 0; i < config.ropes.size(); ++i) {
-    const int64_t num_pairs = config.ropes[i].rotary_dim(config.head_dim) / 2;
-    rotations.emplace_back(config.ropes[i],
+    const RopeConfig& rope = config.ropes[i];
+    const int64_t num_pairs = rope.rotary_dim(config.head_dim_of(rope)) / 2;
+    rotations.emplace_back(rope,
                            inverse_frequencies[static_cast<int64_t>(i)].narrow(0, 0, num_pairs),
                            positions_BT, type);
   }

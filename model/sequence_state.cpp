@@ -41,6 +41,13 @@ std::pair<at::Tensor, at::Tensor> SequenceState::append(int64_t layer, const at:
   return {write(keys, keys_1HTD), write(values, values_1HTD)};
 }
 
+std::pair<at::Tensor, at::Tensor> SequenceState::appended(int64_t layer) const {
+  PREDGEN_CHECK(write_end_ > 0 && pieces_.size() == 1, "rows of layer {} are not there", layer);
+  const auto index = static_cast<size_t>(layer);
+  return {pieces_.front()->keys.at(index).narrow(2, 0, write_end_),
+          pieces_.front()->values.at(index).narrow(2, 0, write_end_)};
+}
+
 std::pair<at::Tensor, at::Tensor> SequenceState::writable(int64_t layer, int64_t num_new) {
   reserve(num_new);
   if (pieces_.size() > 1) make_contiguous(write_end_);

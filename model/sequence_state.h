@@ -48,6 +48,10 @@ class SequenceState {
   std::pair<at::Tensor, at::Tensor> append(int64_t layer, const at::Tensor& keys_1HTD,
                                            const at::Tensor& values_1HTD);
 
+  /// What append() of this layer returned in the pass under way, for layers that read its rows,
+  /// too.
+  std::pair<at::Tensor, at::Tensor> appended(int64_t layer) const;
+
   /// For a pass that writes rows itself: the storage [1,H,*,D] of keys and of values of
   /// `layer`, where the positions from length() to length() + num_new - 1 may be written until
   /// commit(). UserError if the pool is exhausted.

@@ -60,6 +60,7 @@ Transformer::Transformer(const ModelConfig& config,
   embedding_ = take(kEmbeddingName);
   activations_ = embedding_.scalar_type();
   for (int64_t i = 0; i < config.num_layers(); ++i) layers_.emplace_back(config, i, take);
+  if (config.layer_input_width > 0) layer_inputs_ = std::make_unique<LayerInputs>(take);
   final_norm_ = take(config.final_norm.hugging_face);
   head_.name = "lm_head";
   head_.weight = config.tie_word_embeddings ? embedding_ : take(kHeadName);
@@ -90,10 +91,19 @@ std::unique_ptr<Transformer> Transformer::initialize(const ModelConfig& config, 
 KvLayout Transformer::kv_layout() const {
   const int64_t snapshot =
       snapshot_bytes(config_, static_cast<int64_t>(c10::elementSize(activations_)));
+  std::vector<std::pair<int64_t, int64_t>> heads;
+  bool differ = false;
+  for (const LayerSpec& layer : config_.layers) {
+    const AttentionSpec& spec = layer.attention;
+    if (layer.recurrence || spec.shares >= 0) continue;
+    heads.emplace_back(config_.num_kv_heads_of(spec), config_.head_dim_of(spec));
+    differ = differ || heads.back() != std::pair{config_.num_kv_heads, config_.head_dim};
+  }
   return {.num_layers = config_.num_row_layers(),
           .num_kv_heads = config_.num_kv_heads,
           .head_dim = config_.head_dim,
           .options = embedding_.options().requires_grad(false).dtype(activations_),
+          .own_heads = differ ? std::move(heads) : std::vector<std::pair<int64_t, int64_t>>(),
           .in_pieces = cpu_pass_ && has_kernels_ && device().is_cpu(),
           .num_states = config_.num_states(),
           .bytes_per_snapshot = snapshot,
@@ -101,7 +111,9 @@ KvLayout Transformer::kv_layout() const {
 }
 
 int64_t Transformer::num_folded() const {
-  return device().is_cuda() ? config_.num_heads / config_.num_kv_heads : 1;
+  const bool differ = std::ranges::any_of(
+      config_.layers, [](const LayerSpec& layer) { return layer.attention.num_kv_heads > 0; });
+  return device().is_cuda() && !differ ? config_.num_heads / config_.num_kv_heads : 1;
 }
 
 at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
@@ -123,10 +135,11 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
       make_rotations(config_, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_);
   const at::Tensor gate_1T1 = mask_tokens_.empty() ? at::Tensor() : mask_gate(steps).to(device());
   at::Tensor hidden_1TE = embed(inputs.narrow(0, 0, 1));
+  const at::Tensor layer_inputs_1TLP = layer_inputs(inputs.narrow(0, 0, 1), hidden_1TE);
   for (int64_t i = 0; i < config_.num_layers(); ++i) {
     const LayerLease lease = lease_layer(i, i + 1);
-    hidden_1TE =
-        layers_[static_cast<size_t>(i)](config_, hidden_1TE, rotations, pass.rows, gate_1T1);
+    hidden_1TE = layers_[static_cast<size_t>(i)](config_, hidden_1TE, rotations, pass.rows,
+                                                 gate_1T1, layer_inputs_1TLP);
   }
   hidden_1TE = norm(hidden_1TE);
   std::vector<at::Tensor> wanted;
@@ -157,6 +170,7 @@ TransformerParts Transformer::parts() const {
           .embedding = embedding_,
           .packed_embedding = packed_embedding_.get(),
           .layers = layers_,
+          .layer_inputs = layer_inputs_.get(),
           .final_norm = final_norm_,
           .head = head_,
           .inverse_frequencies = inverse_frequencies_,
@@ -190,6 +204,12 @@ Transformer::Rows Transformer::read_rows(const at::Tensor& tokens_BT,
 
 at::Tensor Transformer::embed(const Rows& rows) const { return embed(rows.tokens_BT); }
 
+at::Tensor Transformer::layer_inputs(const at::Tensor& tokens_BT,
+                                     const at::Tensor& embedded_BTE) const {
+  if (!layer_inputs_) return {};
+  return (*layer_inputs_)(config_, tokens_BT, embedded_BTE);
+}
+
 at::Tensor Transformer::embed(const at::Tensor& tokens_BT) const {
   const at::Tensor embedded_BTE = packed_embedding_ ? packed_embedding_->rows(tokens_BT).to(dtype())
                                                     : at::embedding(embedding_, tokens_BT);
@@ -199,7 +219,11 @@ at::Tensor Transformer::embed(const at::Tensor& tokens_BT) const {
 
 at::Tensor Transformer::run_layer(int64_t index, const at::Tensor& hidden_BTE, Rows& rows) const {
   const DecoderLayer& layer = layers_[static_cast<size_t>(index)];
-  return layer(config_, hidden_BTE, rows.rotations, rows.masks(layer.window()), rows.gate_BT1);
+  if (index == 0) {
+    rows.side.layer_inputs_BTLP = layer_inputs(rows.tokens_BT, hidden_BTE);
+  }
+  return layer(config_, hidden_BTE, rows.rotations, rows.masks(layer.window()), rows.gate_BT1,
+               config_.has_side_inputs() ? &rows.side : nullptr);
 }
 
 at::Tensor Transformer::norm(const at::Tensor& hidden_BTE) const {
@@ -221,9 +245,12 @@ std::map<std::string, at::Tensor> Transformer::named_weights() const {
     weights[linear->name + ".weight"] = linear->weight;
     if (linear->bias.defined()) weights[linear->name + ".bias"] = linear->bias;
   }
+  NamedTensors others;
+  if (layer_inputs_) layer_inputs_->add_tensors(others);
   for (const DecoderLayer& layer : layers_) {
-    for (auto& [name, tensor] : layer.named_others()) weights[name] = tensor;
+    for (auto& other : layer.named_others()) others.push_back(std::move(other));
   }
+  for (auto& [name, tensor] : others) weights[name] = tensor;
   return weights;
 }
 
@@ -248,6 +275,7 @@ void Transformer::set_training(bool training) {
 
 void Transformer::set_width_invariant(bool on) {
   width_invariant_ = head_.width_invariant = on;
+  if (layer_inputs_) layer_inputs_->projection.width_invariant = on;
   for (DecoderLayer& layer : layers_) layer.set_width_invariant(on);
 }
 
@@ -281,6 +309,11 @@ void Transformer::pack_linears(const Pack& pack) {
     linear->quantized = std::move(packed);
     linear->weight = at::Tensor();
   }
+}
+
+void Transformer::pack_layer_inputs(std::shared_ptr<const QuantizedWeight> packed) {
+  layer_inputs_->embedding = at::empty({0, packed->in()}, layer_inputs_->embedding.options());
+  layer_inputs_->packed = std::move(packed);
 }
 
 void Transformer::pack_embedding(std::shared_ptr<const QuantizedWeight> packed) {

@@ -15,12 +15,14 @@
 #include "model/memory_estimate.h"
 #include "model/model_config.h"
 #include "model/rotation.h"
+#include "model/side_inputs.h"
 
 namespace predgen {
 
 class CpuPass;
 class DecoderLayer;
 class GpuPass;
+class LayerInputs;
 struct GpuKernels;
 struct TransformerParts;
 
@@ -61,6 +63,7 @@ class Transformer : public LanguageModel {
     std::vector<Rotation> rotations;
     AttentionMasks masks;
     at::Tensor gate_BT1{};  // of the adapter (Linear); undefined: active everywhere
+    SideInputs side{};
   };
   Rows read_rows(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
                  const at::Tensor& seen_B1TT) const;
@@ -125,6 +128,8 @@ class Transformer : public LanguageModel {
   void pack_linears(const Pack& pack);
   /// From now on, embeddings, and the head if it is tied to them, are rows of this matrix.
   void pack_embedding(std::shared_ptr<const QuantizedWeight> packed);
+  /// The same of the embedding that layers get beside the others' output (LayerInputs).
+  void pack_layer_inputs(std::shared_ptr<const QuantizedWeight> packed);
   /// Packs all linear layers and the head, on the model's device; embeddings are unchanged, even if
   /// the head was tied to them. Returns the mean relative error.
   double quantize(Quantization kind);
@@ -138,6 +143,8 @@ class Transformer : public LanguageModel {
   bool is_cpu_pass() const { return cpu_pass_ && !gpu_pass_; }
   std::optional<at::Tensor> forward_by_kernels(std::span<const SequenceStep> steps) const;
   at::Tensor embed(const at::Tensor& tokens_BT) const;
+  /// SideInputs::layer_inputs_BTLP of embeddings.
+  at::Tensor layer_inputs(const at::Tensor& tokens_BT, const at::Tensor& embedded_BTE) const;
   TransformerParts parts() const;
   /// AttentionMasks' num_folded: how many heads' queries are folded into each key head.
   int64_t num_folded() const;
@@ -145,8 +152,9 @@ class Transformer : public LanguageModel {
   at::Tensor embedding_;  // [V,E]; [0,E] if packed_embedding_ is set
   std::shared_ptr<const QuantizedWeight> packed_embedding_;
   std::vector<DecoderLayer> layers_;
-  at::Tensor final_norm_;  // [E]
-  Linear head_;            // [V,E]; the embeddings when tied
+  std::unique_ptr<LayerInputs> layer_inputs_;  // null: no layer has any
+  at::Tensor final_norm_;                      // [E]
+  Linear head_;                                // [V,E]; the embeddings when tied
   at::Tensor inverse_frequencies_;
   float embedding_scale_ = 1.0f;
   at::ScalarType activations_;

@@ -2,6 +2,7 @@
 
 #include "model/model_config.h"
 #include "model/parts/decoder_layer.h"
+#include "model/parts/layer_inputs.h"
 
 namespace predgen {
 
@@ -26,6 +27,7 @@ std::vector<WeightSpec> weight_layout(const ModelConfig& config) {
                      .shape = {E},
                      .gguf = config.final_norm.gguf,
                      .is_norm = true});
+  LayerInputs::add_weights(config, weights);
   if (!config.tie_word_embeddings) {
     weights.push_back({.name = kHeadName, .shape = {config.vocab_size, E}, .gguf = kGgufHeadName});
   }

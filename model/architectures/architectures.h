@@ -21,6 +21,7 @@ struct UsualSizes {
 };
 
 /// How a model is called that also sees or hears, and has the architecture's as its "text_config".
+/// Of several architectures with the same, the "model_type" in there chooses, or the first.
 struct WiderModel {
   const char* architecture = "";
   const char* model_type = "";
@@ -38,8 +39,9 @@ struct Architecture {
   void (*write)(const ModelConfig& config, Json& json);
   WiderModel wider{};
 
-  static const Architecture kGemma3, kGptOss, kLfm2, kLfm2Moe, kLlama, kMinistral3, kMistral,
-      kOlmo2, kOlmo3, kQwen2, kQwen3, kQwen3_5, kQwen3_5Moe, kQwen3Moe, kSmolLM3;
+  static const Architecture kGemma3, kGemma4, kGemma4Unified, kGptOss, kLfm2, kLfm2Moe, kLlama,
+      kMinistral3, kMistral, kOlmo2, kOlmo3, kQwen2, kQwen3, kQwen3_5, kQwen3_5Moe, kQwen3Moe,
+      kSmolLM3;
 };
 
 /// Every supported architecture.

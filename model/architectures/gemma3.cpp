@@ -58,10 +58,8 @@ void write_gemma3(const ModelConfig& config, Json& json) {
 
 /// Gemma 3, text only: GeGLU, norms before and after attention and MLP, faster rotation in layers
 /// with a window.
-const Architecture Architecture::kGemma3{"Gemma3ForCausalLM",
-                                         "gemma3_text",
-                                         {262208, 2304, 9216, 26, 8, 4, 131072},
-                                         read_gemma3,
-                                         write_gemma3};
+const Architecture Architecture::kGemma3{
+    "Gemma3ForCausalLM", "gemma3_text", {262208, 2304, 9216, 26, 8, 4, 131072},
+    read_gemma3,         write_gemma3,  {"Gemma3ForConditionalGeneration", "gemma3"}};
 
 }  // namespace predgen

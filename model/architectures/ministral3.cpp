@@ -54,10 +54,8 @@ void write_ministral3(const ModelConfig& config, Json& json) {
 
 /// Ministral 3: Mistral with positions by YaRN, and queries that grow with the logarithm of their
 /// position, in steps of the context before stretching.
-const Architecture Architecture::kMinistral3{"Ministral3ForCausalLM",
-                                             "ministral3",
-                                             {131072, 4096, 14336, 34, 32, 8, 262144},
-                                             read_ministral3,
-                                             write_ministral3};
+const Architecture Architecture::kMinistral3{
+    "Ministral3ForCausalLM", "ministral3",     {131072, 4096, 14336, 34, 32, 8, 262144},
+    read_ministral3,         write_ministral3, {"Mistral3ForConditionalGeneration", "mistral3"}};
 
 }  // namespace predgen

@@ -17,6 +17,7 @@ const Architecture Architecture::kMistral{
     [](const ModelConfig& config, Json& json) {
       const int64_t window = config.layer(0).attention.window;
       json["sliding_window"] = window > 0 ? Json(window) : Json();
-    }};
+    },
+    {"Mistral3ForConditionalGeneration", "mistral3"}};
 
 }  // namespace predgen

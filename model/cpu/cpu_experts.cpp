@@ -75,13 +75,19 @@ void CpuExperts::prepare(const ExpertsSpec& spec, int64_t hidden_size, int64_t n
   room(out_, rows * hidden_size);
 }
 
-void CpuExperts::choose(const Experts& experts, int64_t begin, int64_t end) {
+void CpuExperts::choose(const Experts& experts, std::span<const float> scale, int64_t begin,
+                        int64_t end) {
   const ExpertsSpec& spec = experts.spec;
   const float* bias =
       experts.score_bias.defined() ? experts.score_bias.const_data_ptr<float>() : nullptr;
   for (int64_t token = begin; token < end; ++token) {
+    const int32_t* const chosen = experts_.data() + token * spec.chosen;
+    float* const weights = weights_.data() + token * spec.chosen;
     choose_for(spec, bias, logits_.data() + token * spec.count,
-               experts_.data() + token * spec.chosen, weights_.data() + token * spec.chosen);
+               experts_.data() + token * spec.chosen, weights);
+    for (int64_t k = 0; k < spec.chosen && !scale.empty(); ++k) {
+      weights[k] *= scale[static_cast<size_t>(chosen[k])];
+    }
   }
 }
 

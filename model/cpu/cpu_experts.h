@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kernels/token_kernels.h"
@@ -21,8 +22,8 @@ class CpuExperts {
   void prepare(const ExpertsSpec& spec, int64_t hidden_size, int64_t num_tokens);
   /// The router's products [T,count], to be filled in.
   float* logits() { return logits_.data(); }
-  /// Chooses for tokens [begin,end).
-  void choose(const Experts& experts, int64_t begin, int64_t end);
+  /// Chooses for tokens [begin,end). `scale`: of each expert's weight; empty: 1.
+  void choose(const Experts& experts, std::span<const float> scale, int64_t begin, int64_t end);
   /// Puts rows in order and reads the experts that have some. Called by one thread. False if the
   /// kernels do not support one of them; then the pass cannot go on.
   bool group(const Experts& experts, int64_t num_tokens);

@@ -25,10 +25,26 @@ bool take_linear(const Linear& linear, bool with_adapter, CpuLinear& to) {
   return found.has_value();
 }
 
+/// In float32; few of them.
+std::vector<float> values_of(const at::Tensor& tensor) {
+  const at::Tensor wide = tensor.to(at::kFloat).contiguous();
+  return {wide.const_data_ptr<float>(), wide.const_data_ptr<float>() + wide.numel()};
+}
+
 }  // namespace
+
+bool CpuPass::read_attention(const Attention& attention, bool with_adapter, Layer& to) {
+  const std::vector<const Linear*> linears = attention.linears();  // the last is `o`
+  to.num_projections = linears.size() - 1;
+  for (size_t i = 0; i < to.num_projections; ++i) {
+    if (!take_linear(*linears[i], with_adapter, to.qkv.at(i))) return false;
+  }
+  return take_linear(attention.o, with_adapter, to.o[0]);
+}
 
 /// Only what all tokens need: the others are read once they are chosen.
 bool CpuPass::read_experts(const Experts& experts, bool with_adapter, Layer& to) {
+  if (experts.expert_scale.defined()) to.expert_scale = values_of(experts.expert_scale);
   const at::Tensor& bias = experts.score_bias;
   const bool has_bias = !bias.defined() ||
                         (bias.is_cpu() && bias.scalar_type() == at::kFloat && bias.is_contiguous());
@@ -60,9 +76,7 @@ bool CpuPass::read(const TransformerParts& model, bool with_adapter) {
     if (from.recurrence) {
       if (!to.recurrence) to.recurrence = CpuRecurrence::of(*from.recurrence);
       if (!to.recurrence || !to.recurrence->read(with_adapter)) return false;
-    } else if (const Attention& attention = *from.attention;
-               !take(attention.q, to.qkv[0]) || !take(attention.k, to.qkv[1]) ||
-               !take(attention.v, to.qkv[2]) || !take(attention.o, to.o[0])) {
+    } else if (!read_attention(*from.attention, with_adapter, to)) {
       return false;
     }
     if (from.feed_forward) {
@@ -71,14 +85,29 @@ bool CpuPass::read(const TransformerParts& model, bool with_adapter) {
           !take(mlp.down, to.down[0])) {
         return false;
       }
-    } else if (!read_experts(*from.experts, with_adapter, to)) {
+    }
+    if (from.experts && (!read_experts(*from.experts, with_adapter, to) ||
+                         !is_ready(from.experts->input_scale, embedding))) {
       return false;
     }
+    if (from.layer_input && (!take(from.layer_input->gate, to.input_gate[0]) ||
+                             !take(from.layer_input->out, to.input_out[0]) ||
+                             !is_ready(from.layer_input->norm, embedding))) {
+      return false;
+    }
+    if (from.output_scale.defined()) to.output_scale = from.output_scale.item<float>();
     if (!are_norms_ready(from, embedding)) return false;
     const at::Tensor sinks = from.attention ? from.attention->sinks : at::Tensor();
     if (!is_ready(sinks, embedding)) return false;
     to.sinks.resize(sinks.defined() ? static_cast<size_t>(sinks.numel()) : 0);
     if (!to.sinks.empty()) load(sinks.const_data_ptr(), std::ssize(to.sinks), to.sinks.data());
+  }
+  if (model.layer_inputs != nullptr &&
+      !layer_inputs_.read(*model.layer_inputs, model.config, embedding)) {
+    return false;
+  }
+  if (!ones_.defined() || ones_.scalar_type() != embedding.scalar_type()) {
+    ones_ = at::ones({2 * model.inverse_frequencies.size(1)}, embedding.options());
   }
   return is_ready(model.final_norm, embedding) && take(model.head, head_[0]);
 }
@@ -86,8 +115,13 @@ bool CpuPass::read(const TransformerParts& model, bool with_adapter) {
 /// T new tokens, N of them with logits requested, E hidden size, D head size.
 void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceStep> steps) {
   const ModelConfig& config = model.config;
-  const int64_t T = tokens_.size(), D = config.head_dim;
-  const int64_t E = config.hidden_size;
+  const int64_t T = tokens_.size(), E = config.hidden_size;
+  int64_t query_width = 0, key_width = 0;  // widths of all heads
+  for (const LayerSpec& layer : config.layers) {
+    const int64_t D = config.head_dim_of(layer.attention);
+    query_width = std::max(query_width, config.num_heads * D);
+    key_width = std::max(key_width, config.num_kv_heads_of(layer.attention) * D);
+  }
   places_.clear();
   pieces_.clear();
   for (const SequenceStep& step : steps) {
@@ -105,31 +139,45 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
   of_layer_.clear();  // holds no tensor between passes
   const auto rows = [&](std::vector<float>& buffer, int64_t width) { room(buffer, T * width); };
   rows(hidden_, E);
-  rows(x_, std::max({E, config.num_heads * D, prepare_states(config, steps)}));
+  rows(x_, std::max({E, query_width, prepare_states(config, steps)}));
   if (std::ranges::any_of(config.layers,
                           [](const LayerSpec& layer) { return layer.attention.output_gate; })) {
-    rows(opened_, 2 * config.num_heads * D);
+    rows(opened_, 2 * query_width);
   }
-  rows(q_, config.num_heads * D);
-  rows(k_, config.num_kv_heads * D);
-  rows(v_, config.num_kv_heads * D);
+  rows(q_, query_width);
+  rows(k_, key_width);
+  rows(v_, key_width);
   rows(out_, E);
-  rows(cosines_, config.num_ropes() * (D / 2));
-  rows(sines_, config.num_ropes() * (D / 2));
+  rows(cosines_, model.inverse_frequencies.numel());
+  rows(sines_, model.inverse_frequencies.numel());
+  if (model.layer_inputs != nullptr) {
+    layer_inputs_.prepare(T);
+    products_.prepare(layer_inputs_.projection(), T);
+  }
   for (const Layer& layer : layers_) {
     if (layer.recurrence) {
       products_.prepare(layer.recurrence->inputs(), T);
       products_.prepare(layer.recurrence->output(), T);
     } else {
-      products_.prepare(layer.qkv, T);
+      products_.prepare(layer.projections(), T);
       products_.prepare(layer.o, T);
     }
     if (layer.weights->experts) {
       experts_.prepare(layer.weights->experts->spec, E, T);
       products_.prepare(layer.router, T);
-      if (!layer.weights->experts->shared) continue;
-      products_.prepare(layer.share, T);
-      rows(shares_, 1);
+      if (layer.weights->experts->shared) {
+        products_.prepare(layer.share, T);
+        rows(shares_, 1);
+      } else if (layer.weights->feed_forward) {
+        rows(alone_, E);
+      } else {
+        continue;
+      }
+    }
+    if (layer.weights->layer_input) {
+      products_.prepare(layer.input_gate, T);
+      products_.prepare(layer.input_out, T);
+      rows(gate_, layer.input_out[0].product.in);
     }
     products_.prepare(layer.gate_up, T);
     products_.prepare(layer.down, T);

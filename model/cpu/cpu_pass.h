@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/cpu/cpu_experts.h"
+#include "model/cpu/cpu_layer_inputs.h"
 #include "model/cpu/cpu_products.h"
 #include "model/cpu/cpu_recurrence.h"
 #include "model/parts/transformer_parts.h"
@@ -39,12 +40,20 @@ class CpuPass {
  private:
   struct Layer {
     const DecoderLayer* weights = nullptr;
+    /// Those of qkv that there are: not the keys and values of another layer, nor values that are
+    /// keys.
+    std::span<const CpuLinear> projections() const { return std::span(qkv).first(num_projections); }
+
     std::array<CpuLinear, 3> qkv;
+    size_t num_projections = 3;
     std::array<CpuLinear, 1> o;
     std::array<CpuLinear, 2> gate_up;  // of the MLP, or of the experts' shared one
     std::array<CpuLinear, 1> down;
     std::array<CpuLinear, 1> router, share;
-    std::vector<float> sinks;                     // [H]; empty: none
+    std::array<CpuLinear, 1> input_gate, input_out;  // of DecoderLayer::layer_input
+    std::vector<float> sinks;                        // [H]; empty: none
+    std::vector<float> expert_scale;                 // [experts]; empty: none
+    float output_scale = 1.0f;
     std::unique_ptr<CpuRecurrence> recurrence{};  // in place of attention
   };
   /// Where a piece of a cache holds the keys and values of a layer.
@@ -61,6 +70,7 @@ class CpuPass {
 
   bool read(const TransformerParts& model, bool with_adapter);
   bool read_experts(const Experts& experts, bool with_adapter, Layer& to);
+  bool read_attention(const Attention& attention, bool with_adapter, Layer& to);
   void prepare(const TransformerParts& model, std::span<const SequenceStep> steps);
   /// Room for what layers with a state read and keep; the widest that one finds of a token.
   int64_t prepare_states(const ModelConfig& config, std::span<const SequenceStep> steps);
@@ -78,6 +88,8 @@ class CpuPass {
   std::vector<std::vector<KeyPiece>> key_pieces_;  // [threads]: of the head that each attends
   CpuProducts products_;
   CpuExperts experts_;
+  CpuLayerInputs layer_inputs_;
+  at::Tensor ones_;  // [D], of the embeddings' type: the weight of norms that have none
   // Of layers that keep a state:
   std::vector<std::vector<NewStates>> states_;   // [steps]
   std::vector<std::vector<int64_t>> parents_;    // [steps]
@@ -85,8 +97,10 @@ class CpuPass {
   std::vector<CpuStates> of_steps_;              // [layers,steps]
   std::vector<std::vector<float>> inputs_;       // of every new token
   std::vector<std::vector<float>> unit_memory_;  // [threads]
-  // Of every new token; `x` is the input of the next product, angles are [ropes,T,D/2].
-  std::vector<float> hidden_, x_, q_, k_, v_, opened_, gate_, up_, out_, shares_, cosines_, sines_;
+  // Of every new token; `x` is the input of the next product, `alone` what an MLP beside experts
+  // makes, angles are [ropes,T,D/2], D the largest head size.
+  std::vector<float> hidden_, x_, q_, k_, v_, opened_, gate_, up_, out_, alone_, shares_, cosines_,
+      sines_;
   at::Tensor logits_NV_;
 };
 

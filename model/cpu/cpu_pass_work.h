@@ -33,18 +33,23 @@ class CpuPass::Work {
   /// False, in all threads, if the kernels do not support an expert.
   bool run() {
     embed();
-    size_t rows = 0, states = 0;  // places among the layers of each kind
+    if (model_.layer_inputs != nullptr) find_layer_inputs();
+    size_t states = 0;  // place among the layers that keep one
+    int64_t index = 0;
     for (const Layer& layer : pass_.layers_) {
       if (layer.recurrence) {
         recur(layer, states++);
       } else {
-        attend(layer, rows++);
+        attend(layer);
       }
-      if (layer.weights->feed_forward) {
+      if (!layer.weights->experts) {
         feed_forward(layer);
       } else if (!mix_experts(layer)) {
         return false;
       }
+      if (layer.weights->layer_input) add_layer_input(layer, index);
+      scale_hidden(layer.output_scale);
+      ++index;
     }
     write_logits();
     return true;
@@ -62,10 +67,11 @@ class CpuPass::Work {
     kernels_.norm(from, data(weight), static_cast<float>(config_.norm_offset), weight.size(0),
                   static_cast<float>(config_.rms_norm_eps), to);
   }
-  void multiply(Linears linears, std::initializer_list<float*> y) {
+  void multiply(Linears linears, std::span<float* const> y) {
     pass_.products_.multiply(linears, num_tokens_, y, *pass_.team_, thread_);
     meet();
   }
+  void multiply(Linears linears, float* y) { multiply(linears, {&y, 1}); }
   /// Packs `from` [T,..], written by all threads, for `linears`.
   void pack(Linears linears, const float* from) {
     meet();
@@ -113,19 +119,22 @@ class CpuPass::Work {
     }
   }
 
-  int64_t rotary_dim(int64_t rope) const {
-    return config_.ropes[static_cast<size_t>(rope)].rotary_dim(config_.head_dim);
+  const RopeConfig& rope_of(int64_t index) const {
+    return config_.ropes[static_cast<size_t>(index)];
   }
+  int64_t rotary_dim(int64_t rope) const {
+    return rope_of(rope).rotary_dim(config_.head_dim_of(rope_of(rope)));
+  }
+  int64_t num_angles() const { return model_.inverse_frequencies.size(1); }
   /// Index of a token's first angle.
   size_t angles_of(int64_t token, int64_t rope) const {
-    return static_cast<size_t>((rope * num_tokens_ + token) * (config_.head_dim / 2));
+    return static_cast<size_t>((rope * num_tokens_ + token) * num_angles());
   }
   void write_angles(int64_t index, const PassToken& token, int64_t rope) {
     const auto* frequencies =
-        static_cast<const float*>(data(model_.inverse_frequencies)) + rope * (config_.head_dim / 2);
+        static_cast<const float*>(data(model_.inverse_frequencies)) + rope * num_angles();
     const int64_t half = rotary_dim(rope) / 2;
-    const auto factor =
-        static_cast<float>(config_.ropes[static_cast<size_t>(rope)].attention_factor);
+    const auto factor = static_cast<float>(rope_of(rope).attention_factor);
     float* cosines = pass_.cosines_.data() + angles_of(index, rope);
     float* sines = pass_.sines_.data() + angles_of(index, rope);
     for (int64_t d = 0; d < half; ++d) {
@@ -135,124 +144,37 @@ class CpuPass::Work {
     }
   }
 
-  void attend(const Layer& layer, size_t index) {
-    const Attention& weights = *layer.weights->attention;
-    pack_hidden(layer.qkv, layer.weights->attention_norm.before);
-    const bool has_gate = weights.spec.output_gate;
-    multiply(layer.qkv,
-             {has_gate ? pass_.opened_.data() : pass_.q_.data(), pass_.k_.data(), pass_.v_.data()});
-    if (weights.spec.qk_norm == QkNorm::kWidth) {
-      norm_width(pass_.q_, weights.q_norm, config_.num_heads);
-      norm_width(pass_.k_, weights.k_norm, config_.num_kv_heads);
-      meet();
-    }
-    place_heads(weights, index);
-    meet();
-    attend_heads(weights, index);
-    if (has_gate) open_heads();
-    pack(layer.o, x());
-    multiply(layer.o, {pass_.out_.data()});
-    add_to_hidden(layer.weights->attention_norm.after);
-  }
+  void attend(const Layer& layer);
 
-  void norm_width(std::vector<float>& heads, const at::Tensor& weight, int64_t count) {
-    if (!weight.defined()) return;
-    const int64_t width = count * config_.head_dim;
-    for (int64_t token = own_tokens_.first; token < own_tokens_.second; ++token) {
-      norm(heads.data() + token * width, weight, heads.data() + token * width);
-    }
-  }
+  void norm_width(std::vector<float>& heads, const at::Tensor& weight);
+
+  /// Of a layer's attention.
+  struct Heads {
+    int64_t queries, keys, size;  // how many, and their values
+    size_t place;                 // where their keys are, among the layers that keep rows
+  };
 
   /// Rotates queries and keys to their positions; writes keys and values to the caches.
-  void place_heads(const Attention& weights, size_t index) {
-    const int64_t H = config_.num_heads, G = config_.num_kv_heads, D = config_.head_dim;
-    const auto [begin, end] = share(num_tokens_ * (H + 2 * G), 1, thread_, pass_.team_->width());
-    const bool norms_heads = weights.spec.qk_norm == QkNorm::kHead;
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t token = i / (H + 2 * G), head = i % (H + 2 * G);
-      const auto turn = [&](float* x, const at::Tensor& weight) {
-        const size_t angles = angles_of(token, weights.spec.rope);
-        if (norms_heads && weight.defined()) norm(x, weight, x);
-        kernels_.rotate(x, pass_.cosines_.data() + angles, pass_.sines_.data() + angles,
-                        rotary_dim(weights.spec.rope));
-        return x;
-      };
-      if (head < H) {
-        if (weights.spec.output_gate) {
-          std::copy_n(pass_.opened_.data() + (token * H + head) * 2 * D, D,
-                      pass_.q_.data() + (token * H + head) * D);
-        }
-        turn(pass_.q_.data() + (token * H + head) * D, weights.q_norm);
-      } else if (head < H + G) {
-        const float* key = turn(pass_.k_.data() + (token * G + head - H) * D, weights.k_norm);
-        kernels_.store(key, D, row(token, index, head - H, &Place::keys));
-      } else {
-        const float* value = pass_.v_.data() + (token * G + head - H - G) * D;
-        kernels_.store(value, D, row(token, index, head - H - G, &Place::values));
-      }
-    }
-  }
+  void place_heads(const Attention& weights, const Heads& heads);
 
   /// Where the pieces of a token's cache are in a layer.
-  std::span<const Place> places_of(const PassToken& token, size_t index) const {
+  std::span<const Place> places_of(const PassToken& token, size_t place) const {
     const Pieces& pieces = pass_.pieces_[token.step];
-    return std::span(pass_.places_).subspan(pieces.first + index * pieces.count, pieces.count);
+    return std::span(pass_.places_).subspan(pieces.first + place * pieces.count, pieces.count);
   }
   /// Where a head's key or value of a token is stored.
-  char* row(int64_t token, size_t index, int64_t head, char* Place::*side) const {
-    const PassToken& own = pass_.tokens_.tokens()[static_cast<size_t>(token)];
-    const std::span<const Place> places = places_of(own, index);
-    auto place = places.end() - 1;
-    while (place->begin > own.place) --place;
-    return head_rows(*place, head, side) + (own.place - place->begin) * row_bytes();
+  char* row(int64_t token, const Heads& heads, int64_t head, char* Place::*side) const;
+  char* head_rows(const Place& place, const Heads& heads, int64_t head, char* Place::*side) const {
+    return place.*side + head * place.head_stride * row_bytes(heads);
   }
-  char* head_rows(const Place& place, int64_t head, char* Place::*side) const {
-    return place.*side + head * place.head_stride * row_bytes();
-  }
-  int64_t row_bytes() const {
-    return config_.head_dim * static_cast<int64_t>(model_.embedding.element_size());
+  int64_t row_bytes(const Heads& heads) const {
+    return heads.size * static_cast<int64_t>(model_.embedding.element_size());
   }
 
-  void attend_heads(const Attention& weights, size_t index) {
-    const int64_t G = config_.num_kv_heads, D = config_.head_dim, shared = config_.num_heads / G;
-    const double own = weights.spec.query_scalar;
-    const auto scalar = static_cast<float>(own > 0 ? own : static_cast<double>(D));
-    // Round-robin, as later tokens see more keys.
-    for (int64_t i = thread_; i < num_tokens_ * G; i += pass_.team_->width()) {
-      const PassToken& token = pass_.tokens_.tokens()[static_cast<size_t>(i / G)];
-      TokenAttention attention = pass_.tokens_.seen_by(token, weights.spec.window);
-      attention.queries = pass_.q_.data() + i * shared * D;
-      std::vector<KeyPiece>& key_pieces = pass_.key_pieces_[static_cast<size_t>(thread_)];
-      key_pieces.clear();
-      for (const Place& place : places_of(token, index)) {
-        key_pieces.push_back({head_rows(place, i % G, &Place::keys),
-                              head_rows(place, i % G, &Place::values), place.begin});
-      }
-      attention.pieces = key_pieces.data();
-      attention.num_pieces = std::ssize(key_pieces);
-      attention.to = x() + i * shared * D;
-      attention.heads = shared;
-      attention.head_dim = D;
-      const RopeConfig& rope = config_.ropes[static_cast<size_t>(weights.spec.rope)];
-      attention.scale = static_cast<float>(rope.query_scale(token.position)) / std::sqrt(scalar);
-      const std::vector<float>& sinks = pass_.layers_[index].sinks;
-      if (!sinks.empty()) attention.sinks = sinks.data() + i % G * shared;
-      kernels_.attend(attention);
-    }
-  }
+  void attend_heads(const Layer& layer, const Heads& heads);
 
   /// Multiplies what heads found by the sigmoids of their gates, which lie behind their queries.
-  void open_heads() {
-    meet();
-    const int64_t D = config_.head_dim;
-    const auto [begin, end] =
-        share(num_tokens_ * config_.num_heads, 1, thread_, pass_.team_->width());
-    for (int64_t i = begin; i < end; ++i) {
-      float *const gate = pass_.opened_.data() + (2 * i + 1) * D, *const found = x() + i * D;
-      kernels_.gate_sigmoid(gate, found, D);
-      std::copy_n(gate, D, found);
-    }
-  }
+  void open_heads(const Heads& heads);
 
   void recur(const Layer& layer, size_t index) {
     const CpuRecurrence& recurrence = *layer.recurrence;
@@ -267,7 +189,7 @@ class CpuPass::Work {
     recurrence.run_share(steps, thread_, pass_.team_->width(), rows, x(),
                          pass_.unit_memory_[static_cast<size_t>(thread_)]);
     pack(recurrence.output(), x());
-    multiply(recurrence.output(), {pass_.out_.data()});
+    multiply(recurrence.output(), pass_.out_.data());
     add_to_hidden(layer.weights->attention_norm.after);
   }
 
@@ -291,42 +213,43 @@ class CpuPass::Work {
       gate(pass_.gate_.data() + place, pass_.up_.data() + place, end - begin);
     }
     pack(layer.down, pass_.gate_.data());
-    multiply(layer.down, {pass_.out_.data()});
+    multiply(layer.down, pass_.out_.data());
   }
 
   /// False if the kernels do not support a chosen expert.
-  bool mix_experts(const Layer& layer) {
-    const Experts& experts = *layer.weights->experts;
-    CpuExperts& mixed = pass_.experts_;
-    const auto [begin, end] = own_tokens_;
+  bool mix_experts(const Layer& layer);
+
+  /// What the MLP beside experts makes, with its norm.
+  void multiply_mlp_alone(const Layer& layer);
+
+  /// Packs what a router sees that has a scale of its own.
+  void pack_routed(Linears router, const at::Tensor& scale);
+
+  void find_layer_inputs() {
+    CpuLayerInputs& inputs = pass_.layer_inputs_;
+    pack(inputs.projection(), pass_.hidden_.data());
+    multiply(inputs.projection(), inputs.values());
+    inputs.combine(pass_.tokens_.tokens(), own_tokens_.first, own_tokens_.second, kernels_);
+  }
+
+  void add_layer_input(const Layer& layer, int64_t index) {
+    const int64_t P = config_.layer_input_width;
+    pack_hidden(layer.input_gate, {});
+    multiply(layer.input_gate, pass_.gate_.data());
+    for (int64_t token = own_tokens_.first; token < own_tokens_.second; ++token) {
+      kernels_.gate_gelu(pass_.gate_.data() + token * P, pass_.layer_inputs_.of(token, index), P);
+    }
+    pack(layer.input_out, pass_.gate_.data());
+    multiply(layer.input_out, pass_.out_.data());
+    add_to_hidden(layer.weights->layer_input->norm);
+  }
+
+  void scale_hidden(float scale) {
+    if (scale == 1.0f) return;
     const int64_t E = config_.hidden_size;
-    pack_hidden(layer.router, layer.weights->mlp_norm.before);
-    multiply(layer.router, {mixed.logits()});
-    mixed.choose(experts, begin, end);
-    meet();
-    if (thread_ == 0) mixed.group(experts, num_tokens_);
-    meet();
-    if (!mixed.is_supported()) return false;
-    if (experts.shared) {
-      pack(layer.share, x());
-      multiply(layer.share, {pass_.shares_.data()});
-      pack(layer.gate_up, x());
-      multiply_mlp(layer, experts.spec.activation);
+    for (int64_t token = own_tokens_.first; token < own_tokens_.second; ++token) {
+      std::for_each_n(hidden(token), E, [&](float& value) { value *= scale; });
     }
-    mixed.run(experts, x(), kernels_, *pass_.team_, thread_);
-    for (int64_t token = begin; token < end; ++token) {
-      float* out = pass_.out_.data() + token * E;
-      const float share = pass_.shares_.empty() ? 0.0f : pass_.shares_[static_cast<size_t>(token)];
-      const float factor = experts.shared ? 1.0f / (1.0f + std::exp(-share)) : 0.0f;
-      if (experts.shared) {
-        std::for_each_n(out, E, [&](float& value) { value *= factor; });
-      } else {
-        std::fill_n(out, E, 0.0f);
-      }
-      mixed.add_outputs(token, kernels_, out);
-    }
-    add_to_hidden(layer.weights->mlp_norm.after);
-    return true;
   }
 
   void write_logits() {

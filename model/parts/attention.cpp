@@ -90,23 +90,26 @@ at::Tensor attend_one_by_one(const Attention& part, const at::Tensor& queries,
 
 void Attention::add_weights(const ModelConfig& config, const AttentionSpec& spec,
                             LayerWeights& to) {
-  const int64_t E = config.hidden_size, D = config.head_dim;
-  const int64_t Q = config.num_heads * D, K = config.num_kv_heads * D;
+  const int64_t E = config.hidden_size, D = config.head_dim_of(spec);
+  const int64_t Q = config.num_heads * D, K = config.num_kv_heads_of(spec) * D;
+  const bool has_keys = spec.shares < 0, has_values = has_keys && !spec.value_is_key;
   const LayerWeights::Linear turned{
       .in = E, .has_bias = spec.qkv_bias, .input = kAttentionInput, .rotary_rows = D};
   LayerWeights::Linear query = turned, key = turned;
   query.out = spec.output_gate ? 2 * Q : Q;
   key.out = K;
   to.add(spec.names.query, query);
-  to.add(spec.names.key, key);
-  to.add(spec.names.value,
-         {.out = K, .in = E, .has_bias = spec.qkv_bias, .input = kAttentionInput});
+  if (has_keys) to.add(spec.names.key, key);
+  if (has_values) {
+    to.add(spec.names.value,
+           {.out = K, .in = E, .has_bias = spec.qkv_bias, .input = kAttentionInput});
+  }
   to.add(spec.names.output, {.out = E, .in = Q, .has_bias = spec.o_bias, .input = kAttendedInput});
   if (spec.sinks) to.add_tensor(kSinksTensor, {config.num_heads});
   if (spec.qk_norm == QkNorm::kNone) return;
   const bool by_head = spec.qk_norm == QkNorm::kHead;
   to.add_norm(spec.names.query_norm, by_head ? D : Q);
-  to.add_norm(spec.names.key_norm, by_head ? D : K);
+  if (has_keys) to.add_norm(spec.names.key_norm, by_head ? D : K);
 }
 
 Attention::Attention(const AttentionSpec& attention, int64_t place_of_rows,
@@ -121,6 +124,17 @@ Attention::Attention(const AttentionSpec& attention, int64_t place_of_rows,
   sinks = source.tensor(kSinksTensor);
 }
 
+std::vector<Linear*> Attention::linears() {
+  if (spec.shares >= 0) return {&q, &o};
+  if (spec.value_is_key) return {&q, &k, &o};
+  return {&q, &k, &v, &o};
+}
+
+std::vector<const Linear*> Attention::linears() const {
+  const std::vector<Linear*> all = const_cast<Attention*>(this)->linears();
+  return {all.begin(), all.end()};
+}
+
 void Attention::add_others(NamedTensors& to) const {
   if (q_norm.defined()) to.emplace_back(weight_name(layer, spec.names.query_norm), q_norm);
   if (k_norm.defined()) to.emplace_back(weight_name(layer, spec.names.key_norm), k_norm);
@@ -129,9 +143,14 @@ void Attention::add_others(NamedTensors& to) const {
 
 at::Tensor Attention::operator()(const ModelConfig& config, const at::Tensor& input_BTE,
                                  std::span<const Rotation> rotations, const at::Tensor& mask,
-                                 const at::Tensor& gate_BT1) const {
+                                 const at::Tensor& gate_BT1, SharedRows* shared) const {
   return run(config, input_BTE, rotations[static_cast<size_t>(spec.rope)], gate_BT1,
              [&](const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values) {
+               if (spec.shares >= 0) {
+                 const auto& [their_keys, their_values] = shared->at(place);
+                 return attend(*this, queries, their_keys, their_values, mask);
+               }
+               if (shared != nullptr) (*shared)[place] = {keys, values};
                return attend(*this, queries, keys, values, mask);
              });
 }
@@ -149,7 +168,9 @@ at::Tensor Attention::operator()(const ModelConfig& config, const at::Tensor& in
           const auto own = [&](const at::Tensor& all) {
             return sequences.size() == 1 ? all : all.narrow(2, begin, rows.num_new);
           };
-          const auto [seen_keys, seen_values] = rows.state->append(place, own(keys), own(values));
+          const auto [seen_keys, seen_values] =
+              spec.shares >= 0 ? rows.state->appended(place)
+                               : rows.state->append(place, own(keys), own(values));
           attended.push_back(
               width_invariant
                   ? attend_one_by_one(*this, own(queries), seen_keys, seen_values, rows)
@@ -163,26 +184,32 @@ at::Tensor Attention::operator()(const ModelConfig& config, const at::Tensor& in
 at::Tensor Attention::run(const ModelConfig& config, const at::Tensor& input_BTE,
                           const Rotation& rotation, const at::Tensor& gate_BT1,
                           const Attend& attend) const {
-  const int64_t B = input_BTE.size(0), T = input_BTE.size(1), D = config.head_dim;
+  const int64_t B = input_BTE.size(0), T = input_BTE.size(1), D = config.head_dim_of(spec);
   const auto normed = [&](const at::Tensor& input, const at::Tensor& weight) {
     return rms_norm(config, input, weight, width_invariant);
   };
-  const auto project = [&](at::Tensor x, const at::Tensor& norm_weight, int64_t count) {
+  const int64_t H = config.num_heads, G = config.num_kv_heads_of(spec);
+  const auto placed = [&](at::Tensor x, const at::Tensor& norm_weight, int64_t count) {
     if (spec.qk_norm == QkNorm::kWidth) x = normed(x, norm_weight);
     x = x.view({B, T, count, D});
     if (spec.qk_norm == QkNorm::kHead) x = normed(x, norm_weight);
     return x.transpose(1, 2);
   };
-  const int64_t H = config.num_heads, G = config.num_kv_heads;
   at::Tensor asked = q(input_BTE, gate_BT1), opening;
   if (spec.output_gate) {  // by head: a query, and its gate
     const std::vector<at::Tensor> halves = asked.view({B, T, H, 2 * D}).chunk(2, -1);
     asked = halves[0].reshape({B, T, H * D});
     opening = at::sigmoid(halves[1].reshape({B, T, H * D}));
   }
-  const at::Tensor queries = rotation.of_queries(project(asked, q_norm, H));
-  const at::Tensor keys = rotation(project(k(input_BTE, gate_BT1), k_norm, G));
-  const at::Tensor attended = attend(queries, keys, project(v(input_BTE, gate_BT1), {}, G));
+  const at::Tensor queries = rotation.of_queries(placed(asked, q_norm, H));
+  at::Tensor keys, values;
+  if (spec.shares < 0) {
+    const at::Tensor made = k(input_BTE, gate_BT1);
+    keys = rotation(placed(made, k_norm, G));
+    values = placed(spec.value_is_key ? made : v(input_BTE, gate_BT1), {}, G);
+    if (spec.value_norm) values = unit_norm(config, values, width_invariant);
+  }
+  const at::Tensor attended = attend(queries, keys, values);
   return o(opening.defined() ? attended * opening : attended, gate_BT1);
 }
 

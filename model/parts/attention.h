@@ -14,6 +14,7 @@
 #include "model/parts/operators.h"
 #include "model/rotation.h"
 #include "model/sequence_state.h"
+#include "model/side_inputs.h"
 
 namespace predgen {
 
@@ -43,27 +44,28 @@ class Attention {
   Attention(const AttentionSpec& spec, int64_t place, const LayerSource& source);
 
   /// Runs whole rows without a cache, [B,T,E] to [B,T,E]. `mask`: from AttentionMasks, for the
-  /// window; `gate_BT1`: the gate of Linear, here and below.
+  /// window; `gate_BT1`: the gate of Linear, here and below. `shared` may be null if no layer of
+  /// the model shares.
   at::Tensor operator()(const ModelConfig& config, const at::Tensor& input_BTE,
                         std::span<const Rotation> rotations, const at::Tensor& mask,
-                        const at::Tensor& gate_BT1) const;
+                        const at::Tensor& gate_BT1, SharedRows* shared) const;
   /// Runs the concatenated new tokens of several sequences, [1,T,E] to [1,T,E]; appends them to
   /// their caches without committing.
   at::Tensor operator()(const ModelConfig& config, const at::Tensor& input_1TE,
                         std::span<const Rotation> rotations, std::span<CachedRows> sequences,
                         const at::Tensor& gate_1T1) const;
 
-  std::array<Linear*, 4> linears() { return {&q, &k, &v, &o}; }
-  std::array<const Linear*, 4> linears() const { return {&q, &k, &v, &o}; }
+  std::vector<Linear*> linears();
+  std::vector<const Linear*> linears() const;
   std::array<const at::Tensor*, 2> norms() const { return {&q_norm, &k_norm}; }
   void add_others(NamedTensors& to) const;  // norms and sinks, by name
 
   AttentionSpec spec;
-  int64_t layer;              // of the model
-  int64_t place;              // among the layers that keep rows
-  at::Tensor q_norm, k_norm;  // undefined without AttentionSpec::qk_norm
-  at::Tensor sinks;           // [H], undefined without AttentionSpec::sinks
-  Linear q, k, v, o;
+  int64_t layer;                 // of the model
+  int64_t place;                 // among the layers that keep rows
+  at::Tensor q_norm, k_norm;     // undefined without AttentionSpec::qk_norm
+  at::Tensor sinks;              // [H], undefined without AttentionSpec::sinks
+  Linear q, k, v, o;             // k and v are empty where the spec has none
   bool width_invariant = false;  // see Transformer::set_width_invariant()
 
  private:

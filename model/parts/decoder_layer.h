@@ -12,6 +12,7 @@
 #include "model/parts/attention.h"
 #include "model/parts/experts.h"
 #include "model/parts/feed_forward.h"
+#include "model/parts/layer_inputs.h"
 #include "model/parts/recurrent_part.h"
 
 namespace predgen {
@@ -34,15 +35,16 @@ class DecoderLayer {
 
   /// Runs whole rows without a cache, [B,T,E] to [B,T,E]. `mask`: from AttentionMasks, for
   /// window(); Error if a layer that keeps a state gets one. `gate_BT1`: the gate of Linear, here
-  /// and below.
+  /// and below. `side`: of the model, if ModelConfig::has_side_inputs().
   at::Tensor operator()(const ModelConfig& config, const at::Tensor& hidden_BTE,
                         std::span<const Rotation> rotations, const at::Tensor& mask,
-                        const at::Tensor& gate_BT1 = {}) const;
+                        const at::Tensor& gate_BT1 = {}, SideInputs* side = nullptr) const;
   /// Runs the concatenated new tokens of several sequences, [1,T,E] to [1,T,E]; adds them to their
   /// states without committing.
   at::Tensor operator()(const ModelConfig& config, const at::Tensor& hidden_1TE,
                         std::span<const Rotation> rotations, std::span<CachedRows> sequences,
-                        const at::Tensor& gate_1T1 = {}) const;
+                        const at::Tensor& gate_1T1 = {},
+                        const at::Tensor& layer_inputs_1TLP = {}) const;
 
   /// Positions that attention sees; 0: all.
   int64_t window() const { return attention ? attention->spec.window : 0; }
@@ -53,16 +55,22 @@ class DecoderLayer {
   /// See Transformer::set_width_invariant().
   void set_width_invariant(bool on);
 
-  NormPair attention_norm, mlp_norm;
+  NormPair attention_norm, mlp_norm;  // also of experts in place of an MLP
+  // Of experts beside an MLP, and of what that MLP makes, [E].
+  NormPair experts_norm;
+  at::Tensor norm_after_mlp_alone;
   std::optional<Attention> attention;  // or
   std::unique_ptr<RecurrentPart> recurrence;
   std::optional<FeedForward> feed_forward;  // or
-  std::optional<Experts> experts;
+  std::optional<Experts> experts;           // or both
+  std::optional<LayerInput> layer_input;
+  at::Tensor output_scale;  // [1]; undefined: 1
 
  private:
   DecoderLayer(const ModelConfig& config, int64_t index, const LayerSource& source);
   at::Tensor add_feed_forward(const ModelConfig& config, const at::Tensor& hidden_BTE,
-                              const at::Tensor& mixed_BTE, const at::Tensor& gate_BT1) const;
+                              const at::Tensor& mixed_BTE, const at::Tensor& gate_BT1,
+                              const at::Tensor& layer_inputs_BTLP) const;
 
   int64_t index_;
   int64_t place_;  // among the layers that keep the same

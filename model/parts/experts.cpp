@@ -85,6 +85,7 @@ class ExpertWeights {
                                   .shape = shape(rows),
                                   .index = expert,
                                   .first = first});
+        if (spec_.is_fused_in_gguf) weight.gguf = weight.stacked.back().name;
       }
       to_.add(std::move(weight));
     };
@@ -104,8 +105,12 @@ void Experts::add_weights(const ModelConfig& config, const ExpertsSpec& spec, La
   const int64_t E = config.hidden_size, X = spec.count;
   to.add(names.router, {.out = X, .in = E, .has_bias = spec.router_bias, .input = kExpertInput});
   if (spec.score_bias) to.add_tensor(names.score_bias, {X}, /*is_wide=*/true);
-  if (spec.input_scale) to.add_tensor(names.input_scale, {E});
-  if (spec.expert_scale) to.add_tensor(names.expert_scale, {X});
+  if (spec.input_scale) {
+    to.add_tensor(names.input_scale, {.name = {}, .shape = {E}, .is_factor = true});
+  }
+  if (spec.expert_scale) {
+    to.add_tensor(names.expert_scale, {.name = {}, .shape = {X}, .is_factor = true});
+  }
   ExpertWeights experts(config, spec, to);
   for (int64_t expert = 0; expert < X; ++expert) {
     experts.add_gate(expert);
@@ -163,10 +168,8 @@ void Experts::add_others(NamedTensors& to) const {
 Experts::Choice Experts::choose(const ModelConfig& config, const at::Tensor& routed_TE) const {
   at::Tensor seen = routed_TE;
   if (input_scale.defined()) {
-    const at::Tensor wide = seen.to(at::kFloat);
-    const at::Tensor normed = wide * at::rsqrt(wide.square().mean(-1, true) + config.rms_norm_eps);
     const double root = std::sqrt(static_cast<double>(config.hidden_size));
-    seen = normed.to(seen.scalar_type()) * input_scale / root;
+    seen = unit_norm(config, seen, width_invariant) * input_scale / root;
   }
   const at::Tensor logits_TX = (width_invariant ? router.wide(seen) : router(seen)).to(at::kFloat);
   at::Tensor scores_TX = logits_TX;

@@ -23,8 +23,8 @@ class Experts {
   static void add_weights(const ModelConfig& config, const ExpertsSpec& spec, LayerWeights& to);
   Experts(const ExpertsSpec& spec, const LayerSource& source);
 
-  /// [..,E] to [..,E]. `routed`: what the router sees, the input itself in all architectures but
-  /// Gemma 4. `adapter_gate`: the gate of Linear.
+  /// [..,E] to [..,E]. `routed`: what the router sees, the input itself unless the experts are
+  /// beside an MLP. `adapter_gate`: the gate of Linear.
   at::Tensor operator()(const ModelConfig& config, const at::Tensor& input,
                         const at::Tensor& routed, const at::Tensor& adapter_gate) const;
 

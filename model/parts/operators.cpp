@@ -35,6 +35,16 @@ at::Tensor activated(Activation activation, const at::Tensor& gates, const at::T
   throw Error("an unknown activation");
 }
 
+at::Tensor unit_norm(const ModelConfig& config, const at::Tensor& input, bool width_invariant) {
+  if (width_invariant && input.is_cuda()) {
+    return in_row_tiles(input, kTileRows,
+                        [&](const at::Tensor& tile) { return unit_norm(config, tile, false); });
+  }
+  const at::Tensor wide = input.to(at::kFloat);
+  const at::Tensor scale = at::rsqrt(wide.square().mean(-1, true) + config.rms_norm_eps);
+  return (wide * scale).to(input.scalar_type());
+}
+
 at::Tensor soft_cap(const at::Tensor& x, double cap) {
   return cap == 0 ? x : at::tanh(x / cap) * cap;
 }

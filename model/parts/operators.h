@@ -16,6 +16,9 @@ at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at
 /// What a gated MLP makes of its gates and the products beside them.
 at::Tensor activated(Activation activation, const at::Tensor& gates, const at::Tensor& products);
 
+/// RMSNorm over the last dimension, without a weight.
+at::Tensor unit_norm(const ModelConfig& config, const at::Tensor& input, bool width_invariant);
+
 /// cap * tanh(x / cap); x where cap is 0.
 at::Tensor soft_cap(const at::Tensor& x, double cap);
 

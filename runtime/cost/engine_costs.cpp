@@ -55,9 +55,11 @@ Sequence sequence_of_zeros(KvPool& pool, int64_t num_cached, int64_t capacity) {
   const KvLayout& layout = pool.layout();
   std::unique_ptr<SequenceState> state = pool.make_state(capacity);
   state->reserve(capacity);
-  const at::Tensor zeros_1HSD =
-      at::zeros({1, layout.num_kv_heads, num_cached, layout.head_dim}, layout.options);
-  for (int64_t i = 0; i < layout.num_layers; ++i) state->append(i, zeros_1HSD, zeros_1HSD);
+  for (int64_t i = 0; i < layout.num_layers; ++i) {
+    const auto [num_heads, head_dim] = layout.heads(i);
+    const at::Tensor zeros_1HSD = at::zeros({1, num_heads, num_cached, head_dim}, layout.options);
+    state->append(i, zeros_1HSD, zeros_1HSD);
+  }
   std::vector<NewStates> states;  // as at the beginning
   if (layout.num_states > 0) {
     states.push_back({.num_new = num_cached,

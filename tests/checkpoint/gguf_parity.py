@@ -43,6 +43,14 @@ CASES = {
     "Qwen3.5": ("qwen3_5", dict(rope_theta=1e6)),
     "Qwen3.5, a value head each": ("qwen3_5", dict(linear_num_value_heads=2, tie_word_embeddings=False)),
     "LFM2": ("lfm2", {}),
+    "Gemma 4": ("gemma4", dict(num_hidden_layers=6, num_kv_shared_layers=2, use_double_wide_mlp=True,
+                               layer_types=["sliding_attention", "full_attention"] * 3)),
+    "Gemma 4, values that are keys": ("gemma4", dict(
+        hidden_size_per_layer_input=0, attention_k_eq_v=True, num_global_key_value_heads=1,
+        layer_types=["full_attention", "sliding_attention", "full_attention"], final_logit_softcapping=30.0)),
+    "Gemma 4, experts": ("gemma4", dict(
+        hidden_size_per_layer_input=0, enable_moe_block=True, attention_k_eq_v=True, num_global_key_value_heads=1,
+        layer_types=["sliding_attention", "sliding_attention", "full_attention"])),
     "Gemma 3": ("gemma3", dict(sliding_window=16, num_hidden_layers=7, rope_theta=1e6, local_theta=1e4,
                                query_pre_attn_scalar=16)),
     "Gemma 3, capped logits, linear": ("gemma3", dict(
@@ -147,7 +155,7 @@ def check_delta_net_as_stored(scratch):
 def check_experts_in_few_bits(scratch):
     """Experts run as they are stored, and what is exported has their values."""
     ids = random_rows(199, 1, 100, seed=4)[0]
-    for name, kind in ("gpt-oss", "MXFP4"), ("Qwen3 MoE", "Q4_0"), ("Qwen3 MoE", "Q8_0"):
+    for name, kind in ("gpt-oss", "MXFP4"), ("Qwen3 MoE", "Q4_0"), ("Qwen3 MoE", "Q8_0"), ("Gemma 4, experts", "Q8_0"):
         arch, changes = CASES[name]
         model, file = make_model(make_config(arch, **changes)), scratch / "experts.gguf"
         gguf_models.write(model, file, kind, tensor_kind={"token_embd.weight": "Q8_0"})
@@ -202,7 +210,7 @@ def check_written(scratch):
     """What predgen writes has the bits of what PyPI `gguf` does with the same model."""
     for name in ["Llama 3.2, tied", "Mistral, window", "Qwen2, untied, yarn",
                  "Qwen2, yarn, attention factor", "Qwen3", "SmolLM3", "OLMo 2", "OLMo 3", "Ministral 3", "Qwen3 MoE", "gpt-oss",
-                 "Gemma 3", "Qwen3.5", "LFM2"]:
+                 "Gemma 3", "Qwen3.5", "LFM2", "Gemma 4", "Gemma 4, values that are keys", "Gemma 4, experts"]:
         arch, changes = CASES[name]
         model, folder = make_model(make_config(arch, **changes)), scratch / name
         model.save_pretrained(folder)

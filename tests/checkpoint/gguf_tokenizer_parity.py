@@ -362,6 +362,36 @@ def check_gemma(generator, work):
     return errors + len(escaped)
 
 
+def check_gemma4(generator, work):
+    """A BPE of whole texts, whose spaces are U+2581 and whose other characters are bytes."""
+    from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, processors, trainers
+    trained = Tokenizer(models.BPE())
+    trained.normalizer = normalizers.Replace(" ", "▁")
+    words = families.WORDS.split(" ")
+    trained.train_from_iterator([" ".join(words[i:] + words[:i]) + "\n\n" for i in range(len(words))],
+                                trainers.BpeTrainer(vocab_size=900, show_progress=False))
+    made = json.loads(trained.to_str())["model"]
+    marks = ["<pad>", "<eos>", "<bos>", "<unk>", "<|turn>", "<turn|>"]
+    tokens = marks + [f"<0x{byte:02X}>" for byte in range(256)] + sorted(made["vocab"], key=made["vocab"].get)
+    merges = [tuple(merge) for merge in made["merges"]]
+    library = Tokenizer(models.BPE({token: index for index, token in enumerate(tokens)}, merges, byte_fallback=True,
+                                   fuse_unk=True, unk_token="<unk>"))
+    library.normalizer = normalizers.Replace(" ", "▁")
+    library.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])
+    library.add_special_tokens([AddedToken(mark, special=True, normalized=False) for mark in marks])
+    library.post_processor = processors.TemplateProcessing(single="<bos> $A", special_tokens=[("<bos>", 2)])
+    vocabulary = from_tokenizer_json(json.loads(library.to_str()), "default", bos_token_id=2, eos_token_id=1,
+                                     unknown_token_id=3, add_bos_token=True, add_space_prefix=False)
+    vocabulary.model = "gemma4"
+    vocabulary.types[6:262] = [BYTE] * 256
+    file = vocabulary.write(work / "Gemma4.gguf")
+    texts = families.random_texts(generator, families.NUM_TEXTS) + ["a" + " " * n + "b" + "\n" * n for n in range(12)]
+    texts = [text for text in texts if "▁" not in text]
+    typed = [f"<|turn>user\n{text}<turn|>" for text in texts[: families.NUM_SMALL]]
+    errors = check_ids("Gemma 4 as GGUF", file, library, texts) + check_special("Gemma 4 as GGUF", file, library, typed)
+    return errors
+
+
 def main():
     generator = random.Random(11)
     print(f"{families.NUM_TEXTS} random texts")
@@ -370,6 +400,7 @@ def main():
         errors = check_families(generator, work)
         errors += check_mistral(generator, work)
         errors += check_gemma(generator, work)
+        errors += check_gemma4(generator, work)
         texts = families.random_texts(generator, families.NUM_TEXTS)
         texts += [text for source in repository_texts() for text in source]
         errors += check_real(REPOSITORY / "checkpoints" / "demo", "qwen2", generator, texts, work)

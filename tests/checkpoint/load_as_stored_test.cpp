@@ -101,6 +101,28 @@ TEST_P(StoredModel, LoadingTellsHowFarItIs) {
   }
 }
 
+TEST_P(StoredModel, OneThatTheMemoryHasNoRoomForIsRefused) {
+  const auto bytes = [&](const LoadOptions& options) {
+    int64_t fits = 1 << 30, refused = 1;
+    while (fits - refused > 1) {
+      const int64_t middle = (fits + refused) / 2;
+      LoadOptions bounded = options;
+      bounded.most_bytes = middle;
+      try {
+        load(bounded);
+        fits = middle;
+      } catch (const UserError&) {
+        refused = middle;
+      }
+    }
+    return static_cast<double>(fits);
+  };
+  expect_user_error([&] { load({.device = "cpu", .most_bytes = 1}); }, {"GiB", "cpu", "smaller"});
+  const double wide = bytes({.device = "cpu", .dtype = "fp32"});
+  EXPECT_EQ(wide, 4.0 * static_cast<double>(config_.num_parameters()));
+  EXPECT_LT(bytes({.device = "cpu"}), 0.4 * wide);
+}
+
 TEST_P(StoredModel, EmbeddingsAreRowsOfWhatIsStored) {
   const auto stored = load(), exact = load({.device = "cpu", .dtype = "fp32"});
   const at::Tensor ids = at::arange(61).unsqueeze(0);

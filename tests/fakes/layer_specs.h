@@ -72,6 +72,48 @@ inline ModelConfig experts_config() {
   return config;
 }
 
+/// Gemma 4 with all that it has: two kinds of layers, the last of each reads the keys and values of
+/// the first; inputs by layer; experts beside the MLPs.
+inline ModelConfig gemma4_config() {
+  ModelConfig config = small_config();
+  LayerSpec sliding{.attention = {.qk_norm = QkNorm::kHead,
+                                  .query_scalar = 1.0,
+                                  .window = 19,
+                                  .rope = 1,
+                                  .value_norm = true},
+                    .feed_forward = {.activation = Activation::kGeluTanh},
+                    .layer_input = true,
+                    .output_scale = true,
+                    .norm_after = true};
+  sliding.experts = {.count = 6,
+                     .chosen = 3,
+                     .width = 32,
+                     .is_normalised = true,
+                     .input_scale = true,
+                     .expert_scale = true,
+                     .activation = Activation::kGeluTanh,
+                     .beside_mlp = true};
+  LayerSpec full = sliding;
+  full.attention.window = full.attention.rope = 0;
+  full.attention.head_dim = 2 * config.head_dim;
+  full.attention.num_kv_heads = 1;
+  full.attention.value_is_key = true;
+  config.layers = {sliding, full, sliding, full};
+  config.layers[2].attention.shares = 0;
+  config.layers[3].attention.shares = 1;
+  config.layers[3].feed_forward.width = 2 * config.intermediate_size;
+  config.ropes = {{.kind = RopeKind::kProportional,
+                   .theta = 1e4,
+                   .proportion = 0.5,
+                   .own_head_dim = 2 * config.head_dim},
+                  {.theta = 100.0}};
+  config.layer_input_width = 16;
+  config.norm_scales_wide = true;
+  config.logit_softcap = 3.0;
+  config.embedding_scale = std::sqrt(static_cast<double>(config.hidden_size));
+  return config;
+}
+
 inline ModelConfig llama_config() {
   ModelConfig config = small_config();
   config.layers = {LayerSpec{}, LayerSpec{}};
@@ -81,10 +123,12 @@ inline ModelConfig llama_config() {
 /// Llama with one switch on, for each of them, by its name.
 inline std::vector<std::pair<std::string, ModelConfig>> one_switch_each() {
   // Does not compile when a part has another field, which then needs a switch here.
-  [[maybe_unused]] const auto& [attention, recurrence, feed_forward, experts, norm_before,
-                                norm_after, mlp_norm, own_norms] = LayerSpec{};
+  [[maybe_unused]] const auto& [attention, recurrence, feed_forward, experts, layer_input,
+                                output_scale, norm_before, norm_after, mlp_norm, own_norms] =
+      LayerSpec{};
   [[maybe_unused]] const auto& [qk_norm, qkv_bias, o_bias, output_gate, query_scalar, softcap,
-                                sinks, window, rope, attention_names] = AttentionSpec{};
+                                sinks, window, rope, head_dim, num_kv_heads, shares, value_is_key,
+                                value_norm, attention_names] = AttentionSpec{};
   [[maybe_unused]] const auto& [activation, bias, width, names] = FeedForwardSpec{};
   std::vector<std::pair<std::string, ModelConfig>> configs;
   const auto add = [&](const char* name, auto change) {
@@ -114,6 +158,15 @@ inline std::vector<std::pair<std::string, ModelConfig>> one_switch_each() {
   add_layers("mlp_width", [](LayerSpec& layer) { layer.feed_forward.width = 24; });
   add_layers("experts",
              [](LayerSpec& layer) { layer.experts = {.count = 4, .chosen = 2, .width = 16}; });
+  add_layers("experts beside an MLP", [](LayerSpec& layer) {
+    layer.norm_after = true;
+    layer.experts = {.count = 4,
+                     .chosen = 2,
+                     .width = 16,
+                     .input_scale = true,
+                     .expert_scale = true,
+                     .beside_mlp = true};
+  });
   add_attention("attention_sinks", [](AttentionSpec& spec) { spec.sinks = true; });
   add_attention("query_scalar", [](AttentionSpec& spec) { spec.query_scalar = 50.0; });
   add_attention("attention_softcap", [](AttentionSpec& spec) { spec.softcap = 0.5; });
@@ -125,14 +178,44 @@ inline std::vector<std::pair<std::string, ModelConfig>> one_switch_each() {
   });
   add_attention("gate of attention's output", [](AttentionSpec& spec) { spec.output_gate = true; });
   add("heads that turn in part", [](ModelConfig& config) { config.ropes.front().share = 0.5; });
+  add("heads by layer", [](ModelConfig& config) {
+    config.layers[1].attention.head_dim = 2 * config.head_dim;
+    config.layers[1].attention.num_kv_heads = 1;
+    config.layers[1].attention.rope = 1;
+    config.ropes.push_back({.theta = 100.0, .own_head_dim = 2 * config.head_dim});
+  });
+  add("shared keys and values", [](ModelConfig& config) { config.layers[1].attention.shares = 0; });
+  add_attention("values that are keys", [](AttentionSpec& spec) { spec.value_is_key = true; });
+  add_attention("norm of values", [](AttentionSpec& spec) { spec.value_norm = true; });
+  add("inputs by layer", [](ModelConfig& config) {
+    config.layer_input_width = 8;
+    for (LayerSpec& layer : config.layers) layer.layer_input = true;
+  });
+  add_layers("output_scale", [](LayerSpec& layer) { layer.output_scale = true; });
   add("windows", [](ModelConfig& config) { set_windows(config, {0, 19}); });
   return configs;
+}
+
+/// What of one_switch_each() only LibTorch's operators compute.
+inline bool is_beyond_kernels(const std::string& name) { return name == "attention_softcap"; }
+
+/// The same on a GPU.
+inline bool is_beyond_gpu_kernels(const std::string& name) {
+  for (const char* beyond : {"logit_softcap", "experts", "experts beside an MLP", "attention_sinks",
+                             "mlp_width", "gate of attention's output", "heads that turn in part",
+                             "heads by layer", "shared keys and values", "values that are keys",
+                             "norm of values", "inputs by layer", "output_scale"}) {
+    if (name == beyond) return true;
+  }
+  return is_beyond_kernels(name);
 }
 
 /// Biases and norms that do something; `norms`: their mean, as it is stored.
 inline void randomise(Transformer& model, double norms) {
   for (auto& [name, weight] : model.named_weights()) {
     if (name.ends_with("bias")) at::Tensor(weight).copy_(normal(weight.sizes(), 5) * 0.2);
+    if (name.ends_with("layer_scalar")) at::Tensor(weight).fill_(0.7);
+    if (name.ends_with("scale")) at::Tensor(weight).copy_(1.0 + normal(weight.sizes(), 7) * 0.2);
     if (name.find("norm") != std::string::npos) {
       at::Tensor(weight).copy_(norms + normal(weight.sizes(), 6) * 0.2);
     }

@@ -14,18 +14,19 @@ from reference_models import (ARCHITECTURES, TOLERANCE, check, make_config, make
 
 SIZES = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
 KEPT = ("architectures", "model_type", "dtype", "transformers_version", "use_sliding_window", "bos_token_id",
-        "eos_token_id", "pad_token_id")
-LISTS = ("layer_types", "no_rope_layers")  # by layer
+        "eos_token_id", "pad_token_id", "vocab_size_per_layer_input")
+LISTS = ("layer_types", "no_rope_layers", "per_layer_config")  # by layer
 # The default is then another number than what this test would take instead.
 HEADS = {"qwen2": 64, "qwen3": 64, "mistral": 16, "gemma3": 8, "smollm3": 8, "qwen3_moe": 8, "gpt_oss": 16,
-         "ministral3": 16, "lfm2": 16, "lfm2_moe": 16}
+         "ministral3": 16, "lfm2": 16, "lfm2_moe": 16, "gemma4": 8}
 # Alternating, which is not what the architecture takes by itself.
 KINDS = {"qwen3_5": ("linear_attention", "full_attention"), "lfm2": ("conv", "full_attention")}
 # The default of 128 or 256 experts takes long, and is for the whole test.
 KEPT_IN_SAMPLE = ("num_local_experts", "num_experts")
-# Of lfm2_moe, transformers itself fails without them. Rounding in 32 random delta nets is too large to compare.
-NEEDED = {"lfm2_moe": ("layer_types", "num_hidden_layers"), "qwen3_5": ("num_hidden_layers",),
-          "qwen3_5_moe": ("num_hidden_layers",)}
+# transformers itself fails without the layers of lfm2_moe; a second embedding of gemma4 has as many rows as words.
+# Rounding in 32 random delta nets is too large to compare.
+NEEDED = {"lfm2_moe": ("layer_types", "num_hidden_layers"), "gemma4": ("vocab_size",),
+          "qwen3_5": ("num_hidden_layers",), "qwen3_5_moe": ("num_hidden_layers",)}
 
 
 def said_by(arch):

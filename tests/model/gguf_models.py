@@ -12,7 +12,7 @@ except ImportError as error:
 
 MAPS = {"llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3", "olmo2": "olmo2", "smollm3": "smollm3",
         "gemma3_text": "gemma3", "qwen3_moe": "qwen3moe", "gpt_oss": "gpt-oss", "olmo3": "olmo2", "ministral3": "mistral3",
-        "qwen3_5_text": "qwen35", "lfm2": "lfm2"}
+        "qwen3_5_text": "qwen35", "lfm2": "lfm2", "gemma4_text": "gemma4"}
 MODULES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
            "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
            "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "mlp.gate": "ffn_gate_inp", "mlp.router": "ffn_gate_inp",
@@ -23,7 +23,10 @@ MODULES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_att
            "linear_attn.in_proj_a": "ssm_alpha", "self_attn.out_proj": "attn_output",
            "self_attn.q_layernorm": "attn_q_norm", "self_attn.k_layernorm": "attn_k_norm", "conv.conv": "shortconv.conv",
            "conv.in_proj": "shortconv.in_proj", "conv.out_proj": "shortconv.out_proj", "operator_norm": "attn_norm",
-           "ffn_norm": "ffn_norm", "feed_forward.w1": "ffn_gate", "feed_forward.w3": "ffn_up", "feed_forward.w2": "ffn_down"}
+           "ffn_norm": "ffn_norm", "feed_forward.w1": "ffn_gate", "feed_forward.w3": "ffn_up", "feed_forward.w2": "ffn_down",
+           "per_layer_input_gate": "inp_gate", "per_layer_projection": "proj", "post_per_layer_input_norm": "post_norm",
+           "layer_scalar": "layer_output_scale.weight", "router.proj": "ffn_gate_inp",
+           "router.scale": "ffn_gate_inp.scale", "router.per_expert_scale": "ffn_down_exps.scale"}
 # Norms after attention and MLP, which Llama's kin do not have.
 OTHER_NORMS = {"qwen35": {"post_attention_layernorm": "post_attention_norm"},
                "gpt-oss": {"post_attention_layernorm": "post_attention_norm"},
@@ -31,15 +34,21 @@ OTHER_NORMS = {"qwen35": {"post_attention_layernorm": "post_attention_norm"},
                          "post_feedforward_layernorm": "post_ffw_norm"},
                "gemma3": {"input_layernorm": "attn_norm", "post_attention_layernorm": "post_attention_norm",
                           "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}}
+OTHER_NORMS["gemma4"] = OTHER_NORMS["gemma3"] | {
+    "pre_feedforward_layernorm_2": "pre_ffw_norm_2", "post_feedforward_layernorm_1": "post_ffw_norm_1",
+    "post_feedforward_layernorm_2": "post_ffw_norm_2"}
+WHOLE = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight",
+         "lm_head.weight": "output.weight", "model.embedding_norm.weight": "token_embd_norm.weight",
+         "model.embed_tokens_per_layer.weight": "per_layer_token_embd.weight",
+         "model.per_layer_model_projection.weight": "per_layer_model_proj.weight",
+         "model.per_layer_projection_norm.weight": "per_layer_proj_norm.weight"}
 PAIRS = {"llama", "smollm3", "mistral3"}  # whose rotary pairs lie beside each other
 NO_SPLIT = 1 << 60
 
 
 def gguf_name(name, arch):
-    if name in ("model.embed_tokens.weight", "model.norm.weight", "lm_head.weight"):
-        return {"model.embed": "token_embd", "model.norm.": "output_norm", "lm_head.wei": "output"}[name[:11]] + ".weight"
-    if name == "model.embedding_norm.weight":
-        return "token_embd_norm.weight"
+    if name in WHOLE:
+        return WHOLE[name]
     _, _, layer, module = name.split(".", 3)
     if module in MODULES:  # no module's weight
         return f"blk.{layer}.{MODULES[module]}"
@@ -50,9 +59,10 @@ def gguf_name(name, arch):
 
 
 def parts_of(name, weight, arch):
-    """What a file has of a weight, by name: views of it. Of experts, gates and products apart, outputs before inputs."""
-    _, _, module = name.rpartition(".mlp.experts.")
-    if not module or ".mlp.experts." not in name:
+    """What a file has of a weight, by name: views of it. Of experts, outputs before inputs, gates and products apart,
+    but not Gemma 4's."""
+    _, found, module = name.rpartition(".experts.")
+    if not found:
         return {gguf_name(name, arch): weight}
     block, is_bias = f"blk.{name.split('.')[2]}", module.endswith("_bias")
     end = "bias" if is_bias else "weight"
@@ -61,8 +71,8 @@ def parts_of(name, weight, arch):
         halves = weight[:, ::2], weight[:, 1::2]
     else:
         halves = weight.chunk(2, 1)
-    if module.startswith("down"):
-        return {f"{block}.ffn_down_exps.{end}": weight}
+    if module.startswith("down") or arch == "gemma4":
+        return {f"{block}.ffn_{'down' if module.startswith('down') else 'gate_up'}_exps.{end}": weight}
     return {f"{block}.ffn_{part}_exps.{end}": half for part, half in zip(("gate", "up"), halves)}
 
 
@@ -115,7 +125,46 @@ def head_dim(config):
     return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
 
 
+def gemma4_hyperparameters(writer, config):
+    slides = [kind == "sliding_attention" for kind in config.layer_types]
+    full, sliding = config.per_layer_config[len(slides) - 1], config.per_layer_config[slides.index(True)]
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_vocab_size(config.vocab_size)
+    writer.add_sliding_window(config.sliding_window)
+    writer.add_sliding_window_pattern(slides)
+    writer.add_shared_kv_layers(config.num_kv_shared_layers)
+    writer.add_embedding_length_per_layer_input(config.hidden_size_per_layer_input)
+    for add, size in ((writer.add_key_length, full.head_dim), (writer.add_value_length, full.head_dim),
+                      (writer.add_key_length_swa, sliding.head_dim), (writer.add_value_length_swa, sliding.head_dim),
+                      (writer.add_rope_dimension_count, full.head_dim),
+                      (writer.add_rope_dimension_count_swa, sliding.head_dim)):
+        add(size)
+    kv_heads = [sliding.num_key_value_heads if slide else full.num_key_value_heads for slide in slides]
+    writer.add_head_count_kv(kv_heads if len(set(kv_heads)) > 1 else kv_heads[0])
+    width, num_own = config.intermediate_size, config.num_hidden_layers - config.num_kv_shared_layers
+    widths = [width * (2 if i >= num_own and config.use_double_wide_mlp else 1) for i in range(len(slides))]
+    writer.add_feed_forward_length(widths if len(set(widths)) > 1 else width)
+    if config.final_logit_softcapping:
+        writer.add_final_logit_softcapping(config.final_logit_softcapping)
+    if config.enable_moe_block:
+        writer.add_expert_count(config.num_experts)
+        writer.add_expert_used_count(config.top_k_experts)
+        writer.add_expert_feed_forward_length(config.moe_intermediate_size)
+    rope = config.rope_parameters
+    writer.add_rope_freq_base(rope["full_attention"]["rope_theta"])
+    writer.add_rope_freq_base_swa(rope["sliding_attention"]["rope_theta"])
+    turned = int(full.head_dim * rope["full_attention"]["partial_rotary_factor"] / 2)
+    writer.add_tensor("rope_freqs.weight", np.array([1.0] * turned + [1e30] * (full.head_dim // 2 - turned), np.float32))
+
+
 def hyperparameters(writer, config, arch):
+    if arch == "gemma4":
+        gemma4_hyperparameters(writer, config)
+        return
     writer.add_context_length(config.max_position_embeddings)
     writer.add_embedding_length(config.hidden_size)
     writer.add_block_count(config.num_hidden_layers)

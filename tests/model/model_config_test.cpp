@@ -256,6 +256,61 @@ TEST(ModelConfig, Olmo3HasPositionsByTypeOfLayer) {
   refused({{"rope_parameters", {{"rope_type", "default"}}}}, "rope_type");
 }
 
+TEST(ModelConfig, Gemma4HasHeadsByTypeOfLayerAndSharesKeys) {
+  const auto read = [](const Json& more) {
+    Json json = arch("Gemma4ForCausalLM", "gemma4_text",
+                     {{"head_dim", 128},
+                      {"hidden_activation", "gelu_pytorch_tanh"},
+                      {"vocab_size_per_layer_input", version_4().at("vocab_size")},
+                      {"num_kv_shared_layers", 10},
+                      {"use_double_wide_mlp", true}});
+    for (const char* key : {"hidden_act", "rope_theta"}) json.erase(key);
+    json.update(more);
+    return ModelConfig::from_json(json, "config.json");
+  };
+  const ModelConfig config = read(Json::object());
+  EXPECT_EQ(config.num_row_layers(), 18);
+  EXPECT_EQ(config.num_states(), 0);
+  const AttentionSpec &sliding = config.layer(0).attention, &full = config.layer(5).attention;
+  EXPECT_EQ(sliding.window, 512);
+  EXPECT_EQ(config.head_dim_of(sliding), 128);
+  EXPECT_EQ(full.window, 0);
+  EXPECT_EQ(config.head_dim_of(full), 512);
+  EXPECT_EQ(config.layer(27).attention.window, 0);  // the last one, in any case
+  EXPECT_EQ(config.layer(27).attention.shares, 17);
+  EXPECT_EQ(config.layer(20).attention.shares, 16);
+  EXPECT_EQ(config.place(20), 16);
+  EXPECT_EQ(config.layer(27).feed_forward.width, 2 * config.intermediate_size);
+  EXPECT_EQ(config.layer(17).feed_forward.width, 0);
+  const at::Tensor turns = config.inverse_frequencies();
+  EXPECT_EQ(turns.sizes(), (at::IntArrayRef{2, 256}));
+  EXPECT_EQ(turns[0].count_nonzero().item<int64_t>(), 64);  // a quarter of 256 pairs
+  EXPECT_EQ(turns[1].count_nonzero().item<int64_t>(), 64);  // all of 64
+  const ModelConfig again = ModelConfig::from_json(config.to_json(), "test");
+  EXPECT_EQ(again.to_json(), config.to_json());
+  EXPECT_EQ(again.num_parameters(), config.num_parameters());
+  EXPECT_TRUE(at::equal(again.inverse_frequencies(), turns));
+  const auto refused = [&](const Json& more, const std::string& part) {
+    expect_user_error([&] { read(more); }, {"config.json", part});
+  };
+  refused({{"enable_moe_block", true}, {"top_k_experts", 2}}, "num_experts");
+  Json experts{{"enable_moe_block", true},
+               {"num_experts", 8},
+               {"top_k_experts", 2},
+               {"moe_intermediate_size", 32}};
+  EXPECT_TRUE(read(experts).layer(3).experts.beside_mlp);
+  EXPECT_EQ(read(experts).to_json().at("top_k_experts"), 2);
+  experts["top_k_experts"] = 9;
+  refused(experts, "top_k_experts");
+  refused({{"use_bidirectional_attention", "all"}}, "use_bidirectional_attention");
+  refused({{"num_kv_shared_layers", 28}}, "num_kv_shared_layers");
+  refused({{"num_kv_shared_layers", 24}}, "a layer of each type");
+  refused({{"vocab_size_per_layer_input", 7}}, "vocab_size_per_layer_input");
+  refused({{"per_layer_config", {{"5", {{"head_dim", 7}}}}}}, "head_dim");
+  refused({{"per_layer_config", {{"5", {{"head_dim", 64}}}}}}, "heads of one size");
+  refused({{"per_layer_config", {{"5", {{"rope_theta", 64}}}}}}, "rope_theta");
+}
+
 TEST(ModelConfig, Ministral3ScalesQueriesByTheirPosition) {
   const auto read = [](const Json& more) {
     Json json = arch("Ministral3ForCausalLM", "ministral3", more);

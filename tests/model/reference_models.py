@@ -10,9 +10,9 @@ from program import REPOSITORY, check, run  # noqa: E402, F401
 try:
     import torch
     from safetensors.torch import load_file
-    from transformers import (AutoModelForCausalLM, Gemma3TextConfig, GptOssConfig, Lfm2Config, Lfm2MoeConfig,
-                              LlamaConfig, Ministral3Config, MistralConfig, Olmo2Config, Olmo3Config,
-                              Qwen2Config, Qwen3_5MoeTextConfig, Qwen3_5TextConfig, Qwen3Config,
+    from transformers import (AutoModelForCausalLM, Gemma3TextConfig, Gemma4TextConfig, GptOssConfig, Lfm2Config,
+                              Lfm2MoeConfig, LlamaConfig, Ministral3Config, MistralConfig, Olmo2Config,
+                              Olmo3Config, Qwen2Config, Qwen3_5MoeTextConfig, Qwen3_5TextConfig, Qwen3Config,
                               Qwen3MoeConfig, SmolLM3Config)
 except ImportError as error:
     print(f"skipped: {error}")
@@ -25,7 +25,7 @@ ARCHITECTURES = {"qwen2": Qwen2Config, "qwen3": Qwen3Config, "llama": LlamaConfi
             "smollm3": SmolLM3Config, "qwen3_moe": Qwen3MoeConfig, "gpt_oss": GptOssConfig,
             "olmo3": Olmo3Config, "ministral3": Ministral3Config,
             "qwen3_5": Qwen3_5TextConfig, "lfm2": Lfm2Config,
-            "qwen3_5_moe": Qwen3_5MoeTextConfig, "lfm2_moe": Lfm2MoeConfig}
+            "qwen3_5_moe": Qwen3_5MoeTextConfig, "lfm2_moe": Lfm2MoeConfig, "gemma4": Gemma4TextConfig}
 ZERO_CENTRED = {"gemma3_text", "qwen3_5_text", "qwen3_5_moe_text"}  # whose norms multiply by 1 + w
 THREADS = ["--threads", "2"]
 
@@ -41,6 +41,14 @@ def make_config(arch="qwen2", **changes):
         local = {"rope_type": "default", "rope_theta": changes.pop("local_theta", 100.0)}
         rope = {"full_attention": rope, "sliding_attention": local}
         sizes["head_dim"] = 16
+    if arch == "gemma4":
+        rope = {"full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
+                                   "rope_theta": rope["rope_theta"]} | changes_of_rope,
+                "sliding_attention": {"rope_type": "default", "rope_theta": changes.pop("local_theta", 100.0)}}
+        sizes |= dict(head_dim=16, global_head_dim=32, hidden_size_per_layer_input=8, sliding_window=16,
+                      vocab_size_per_layer_input=sizes["vocab_size"])
+        if changes.get("enable_moe_block"):
+            sizes |= dict(num_experts=8, top_k_experts=3, moe_intermediate_size=32)
     if arch == "olmo3":
         rope = {"full_attention": rope, "sliding_attention": {
             "rope_type": "default", "rope_theta": changes.pop("local_theta", rope["rope_theta"])}}
@@ -88,13 +96,17 @@ def make_model(config, seed=0, scale=1.0):
             if name.endswith("bias"):
                 # A norm after a large bias would leave nothing but the bias.
                 weight.normal_(0, 0.1 if config.model_type in ("olmo2", "olmo3") else 0.5)
-            elif "norm" in name:
+            elif name.endswith("router.scale"):
+                weight.normal_(8, 2)
+            elif "norm" in name or name.endswith("per_expert_scale"):
                 weight.normal_(norm_mean(config, name), 0.2)
             else:
                 weight.normal_(0, scale * (0.3 if "embed" in name or "lm_head" in name else 0.15))
         for name, weight in model.named_buffers():
             if name.endswith("expert_bias"):
                 weight.normal_(0, 0.2)
+            if name.endswith("layer_scalar"):
+                weight.uniform_(0.6, 1.4)
     return model
 
 

@@ -51,7 +51,7 @@ at::Tensor run(const Transformer& model, SequenceState& cache, const at::Tensor&
 
 /// What the architectures add, one by one.
 std::vector<ModelConfig> architecture_configs() {
-  std::vector<ModelConfig> configs(11, small_config());
+  std::vector<ModelConfig> configs(12, small_config());
   const auto each = [&](size_t i, auto change) {
     for (LayerSpec& layer : configs[i].layers) change(layer);
   };
@@ -73,6 +73,7 @@ std::vector<ModelConfig> architecture_configs() {
   configs[8] = delta_config();
   configs[9] = convolution_config();
   configs[10] = experts_config();
+  configs[11] = gemma4_config();
   return configs;
 }
 

@@ -77,6 +77,18 @@ CASES = {
                        attention_bias=True, tie_word_embeddings=False, num_attention_heads=2,
                        num_key_value_heads=1, final_logit_softcapping=4.0), torch.float32, None,
         False),
+    "Gemma 4": ("gemma4", dict(num_hidden_layers=6, num_kv_shared_layers=2, use_double_wide_mlp=True,
+                               layer_types=["sliding_attention", "full_attention"] * 3), torch.float32, None, False),
+    "Gemma 4, values that are keys, no inputs by layer, capped logits, untied": (
+        "gemma4", dict(hidden_size_per_layer_input=0, attention_k_eq_v=True, num_global_key_value_heads=1,
+                       layer_types=["full_attention", "sliding_attention", "full_attention"], sliding_window=7,
+                       final_logit_softcapping=4.0, tie_word_embeddings=False, attention_bias=True,
+                       rope={"partial_rotary_factor": 0.5}), torch.bfloat16, "60KB", False),
+    "Gemma 4, experts": (
+        "gemma4", dict(hidden_size_per_layer_input=0, enable_moe_block=True, attention_k_eq_v=True,
+                       num_global_key_value_heads=1,
+                       layer_types=["sliding_attention", "sliding_attention", "full_attention"]),
+        torch.float32, None, False),
     "SmolLM3": ("smollm3", dict(num_hidden_layers=5, rope_theta=5e3), torch.float32, None, True),
     "SmolLM3, layers listed, biases, untied, yarn": (
         "smollm3", dict(no_rope_layers=[0, 1, 1], attention_bias=True, mlp_bias=True, tie_word_embeddings=False,
@@ -124,7 +136,7 @@ CASES = {
 # In bfloat16 on both sides: every architecture once.
 NARROW_CASES = ["Qwen2, tied, 4:2 heads", "Qwen3", "Llama 3.1", "Mistral v0.1, window", "OLMo 2",
                 "Gemma 3", "SmolLM3", "OLMo 3", "Ministral 3", "Qwen3.5", "LFM2",
-                "Qwen3 MoE", "gpt-oss", "Qwen3.5 MoE", "LFM2 MoE"]
+                "Qwen3 MoE", "gpt-oss", "Qwen3.5 MoE", "LFM2 MoE", "Gemma 4", "Gemma 4, experts"]
 
 
 def save(model, folder, dtype, shard_size, version_4):
@@ -278,6 +290,30 @@ def change_rope(**changes):
     return apply
 
 
+def change_full_rope(**changes):
+    def apply(folder):
+        file = folder / "config.json"
+        config = json.loads(file.read_text())
+        config["rope_parameters"]["full_attention"].update(changes)
+        file.write_text(json.dumps(config))
+    return apply
+
+
+def drop_value_norm(model):
+    for layer in model.model.layers:
+        if not layer.self_attn.is_kv_shared_layer:
+            layer.self_attn.v_norm = torch.nn.Identity()
+
+
+def turn_around(part):
+    """The values of some vectors in the other order."""
+    def apply(model):
+        for name, weight in model.named_parameters():
+            if part in name:
+                weight.data = weight.data.flip(0)
+    return apply
+
+
 class NormByHead(torch.nn.Module):
     """What a norm over the full width is not."""
 
@@ -355,30 +391,70 @@ def zero(part):
     return apply
 
 
-def check_text_part(scratch):
-    """Of a model that also sees, the text model alone runs."""
-    from transformers import Qwen3_5Config, Qwen3_5ForConditionalGeneration
-    text = make_config("qwen3_5")
-    vision = dict(depth=1, hidden_size=32, intermediate_size=32, num_heads=2, out_hidden_size=64,
-                  num_position_embeddings=16)
-    config = Qwen3_5Config(text_config=text.to_dict(), vision_config=vision, tie_word_embeddings=True)
-    torch.manual_seed(0)
-    model = Qwen3_5ForConditionalGeneration(config).float().eval()
-    with torch.no_grad():
-        for name, weight in model.named_parameters():
-            if "visual" not in name:
-                weight.normal_(0, 0.3 if "embed" in name else 0.15)
-    folder = scratch / "model"
-    model.save_pretrained(folder)
-    ids = random_rows(199, 1, 100, seed=1)[0]
-    difference = (predgen_logits(folder, ids, scratch)[0] - reference_logits(model, ids)).abs().max().item()
-    check(difference <= TOLERANCE, f"Qwen3.5, which also sees: logits differ by {difference:.1e}")
-    text_folder = scratch / "text"
-    predgen("export", "--model", folder, "--output", text_folder, "--dtype", "fp32", "--threads", "2")
-    difference = (reference_logits(load_reference(text_folder), ids) - reference_logits(model, ids)).abs().max().item()
-    check(difference <= TOLERANCE, f"Qwen3.5, its text model exported: transformers' logits differ by {difference:.1e}")
-    shutil.rmtree(folder)
-    shutil.rmtree(text_folder)
+def wider_models():
+    """Models that also see or hear, small, and which of their weights are the text model's."""
+    from transformers import (Gemma3Config, Gemma3ForConditionalGeneration, Gemma4Config,
+                              Gemma4ForConditionalGeneration, Gemma4UnifiedConfig,
+                              Gemma4UnifiedForConditionalGeneration, Mistral3Config,
+                              Mistral3ForConditionalGeneration, Qwen3_5Config, Qwen3_5ForConditionalGeneration)
+
+    def text(arch, **changes):
+        return make_config(arch, pad_token_id=0, **changes).to_dict()
+
+    seeing = dict(hidden_size=32, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2, image_size=28,
+                  patch_size=14)
+    unified = text("gemma4", hidden_size_per_layer_input=0, attention_k_eq_v=True, num_global_key_value_heads=1,
+                   sliding_window=16, layer_types=["sliding_attention", "full_attention", "full_attention"])
+    for key in ("hidden_size_per_layer_input", "vocab_size_per_layer_input", "enable_moe_block", "num_experts",
+                "top_k_experts", "moe_intermediate_size"):
+        unified.pop(key, None)
+    unified["model_type"] = "gemma4_unified_text"
+    return {
+        "Qwen3.5": lambda: Qwen3_5ForConditionalGeneration(Qwen3_5Config(
+            text_config=text("qwen3_5"), tie_word_embeddings=True,
+            vision_config=dict(depth=1, hidden_size=32, intermediate_size=32, num_heads=2, out_hidden_size=64,
+                               num_position_embeddings=16))),
+        "Gemma 3": lambda: Gemma3ForConditionalGeneration(Gemma3Config(
+            text_config=text("gemma3", sliding_window=16), vision_config=dict(seeing), mm_tokens_per_image=4)),
+        "Gemma 4": lambda: Gemma4ForConditionalGeneration(Gemma4Config(
+            text_config=text("gemma4", num_hidden_layers=6, num_kv_shared_layers=2, use_double_wide_mlp=True,
+                             layer_types=["sliding_attention", "full_attention"] * 3),
+            vision_config=dict(hidden_size=32, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2,
+                               num_key_value_heads=2, head_dim=16, position_embedding_size=16),
+            audio_config=dict(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, output_proj_dims=32,
+                              subsampling_conv_channels=[4, 4]))),
+        "Gemma 4 12B": lambda: Gemma4UnifiedForConditionalGeneration(Gemma4UnifiedConfig(
+            text_config=unified,
+            vision_config=dict(mm_embed_dim=64, mm_posemb_size=16, patch_size=2, output_proj_dims=64),
+            audio_config=dict(audio_embed_dim=32))),
+        "Ministral 3": lambda: Mistral3ForConditionalGeneration(Mistral3Config(
+            text_config=text("ministral3", tie_word_embeddings=False), tie_word_embeddings=False,
+            vision_config=dict(seeing, model_type="pixtral", head_dim=16))),
+    }
+
+
+def check_text_parts(scratch):
+    """Of a model that also sees or hears, the text model alone runs."""
+    for name, make in wider_models().items():
+        torch.manual_seed(0)
+        model = make().float().eval()
+        with torch.no_grad():
+            for weight_name, weight in model.named_parameters():
+                if "language_model" in weight_name and weight.dim() > 1:
+                    weight.normal_(0, 0.3 if "embed" in weight_name else 0.15)
+        folder = scratch / "model"
+        model.save_pretrained(folder)
+        ids = random_rows(199, 1, 100, seed=1)[0]
+        expected = reference_logits(model, ids)
+        difference = (predgen_logits(folder, ids, scratch)[0] - expected).abs().max().item()
+        check(difference <= TOLERANCE, f"{name}, which also sees: logits differ by {difference:.1e}")
+        text_folder = scratch / "text"
+        predgen("export", "--model", folder, "--output", text_folder, "--dtype", "fp32", "--threads", "2")
+        difference = (reference_logits(load_reference(text_folder), ids) - expected).abs().max().item()
+        check(difference <= TOLERANCE,
+              f"{name}, its text model exported: transformers' logits differ by {difference:.1e}")
+        shutil.rmtree(folder)
+        shutil.rmtree(text_folder)
 
 
 def check_arch_faults(scratch, all_of_them):
@@ -436,6 +512,18 @@ def check_arch_faults(scratch, all_of_them):
     plant("Qwen3.5 MoE", "two experts swapped", None, swap_experts)
     plant("LFM2 MoE", "scores' bias", None, drop_expert_bias)
     plant("LFM2 MoE", "weights' scale", lambda f: change_config(f, routed_scaling_factor=1.0))
+    plant("Gemma 4", "proportion that turns", change_full_rope(partial_rotary_factor=0.5))
+    plant("Gemma 4", "window", lambda f: change_config(f, sliding_window=15))
+    plant("Gemma 4", "scale of a layer", None, lambda model: model.model.layers[1].layer_scalar.mul_(1.1))
+    plant("Gemma 4", "norm of inputs by layer", None,
+          lambda model: model.model.per_layer_projection_norm.weight.data.mul_(1.2))
+    plant("Gemma 4", "embedding of inputs by layer", None,
+          lambda model: model.model.embed_tokens_per_layer.embed_scale.mul_(1.2))
+    plant("Gemma 4", "norm of values", None, drop_value_norm)
+    plant("Gemma 4, experts", "experts of a token", lambda f: change_config(f, top_k_experts=2))
+    for part in ("router.scale", "per_expert_scale", "pre_feedforward_layernorm_2", "post_feedforward_layernorm_1",
+                 "post_feedforward_layernorm_2"):
+        plant("Gemma 4, experts", part, None, turn_around(part))
     plant("Gemma 3, linear, untied, capped logits", "logit softcap",
           lambda f: change_config(f, final_logit_softcapping=4.2))
 
@@ -448,7 +536,7 @@ def main():
         check_stacked(scratch)
         for case in NARROW_CASES:
             check_narrow(case, scratch)
-        check_text_part(scratch)
+        check_text_parts(scratch)
         check_faults(scratch)
         check_arch_faults(scratch, all_of_them=sys.argv[1] == "whole")
 

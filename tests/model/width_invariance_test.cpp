@@ -120,7 +120,8 @@ class WidthInvariance : public testing::TestWithParam<std::tuple<Shape, Precisio
 INSTANTIATE_TEST_SUITE_P(
     , WidthInvariance,
     testing::Combine(testing::Values(Shape{"odd", odd_config()}, Shape{"wide", wide_config()},
-                                     Shape{"experts", experts_config()}),
+                                     Shape{"experts", experts_config()},
+                                     Shape{"gemma4", gemma4_config()}),
                      testing::Values(Precision{"fp32", at::kFloat},
                                      Precision{"bf16", at::kBFloat16},
                                      Precision{"int8", at::kBFloat16, Quantization::kInt8},

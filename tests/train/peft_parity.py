@@ -20,7 +20,7 @@ try:
     from hdf5_dataset import write_dataset
     from peft import LoraConfig, PeftModel, get_peft_model
     from safetensors.torch import load_file
-    from transformers import (AutoModelForCausalLM, Lfm2Config, Qwen2Config, Qwen3_5TextConfig,
+    from transformers import (AutoModelForCausalLM, Gemma4TextConfig, Lfm2Config, Qwen2Config, Qwen3_5TextConfig,
                               Qwen3MoeConfig)
 except ImportError as error:
     print(f"skipped: {error}")
@@ -34,6 +34,9 @@ AR_WEIGHT, CONSISTENCY_WEIGHT, WINDOW, CLIP = 0.7, 1.3, 3, 0.2
 ALIKE = {"rank": 4, "alpha": 12}
 # Names, ends of names and expressions as keys; two keys fit q_proj of layer 1, the first one counts.
 BESIDE_EXPERTS = {"rank": 4, "alpha": 12, "targets": ["q_proj", "k_proj", "v_proj", "o_proj"]}
+# Linears of its layers: PEFT's all-linear has the projection before them, too.
+OF_GEMMA4 = {**ALIKE, "targets": ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj",
+                                  "per_layer_input_gate", "per_layer_projection"]}
 BY_LAYER = {
     "rank": 4, "alpha": 6, "use_rslora": True, "targets": "all-linear",
     "rank_pattern": {r"layers\.1\.self_attn\..*": 3, "q_proj": 1, "mlp.down_proj": 2},
@@ -51,6 +54,10 @@ FAMILIES = {
         linear_num_value_heads=4, linear_key_head_dim=12, linear_value_head_dim=8), 15),
     "Qwen3 MoE": (lambda: Qwen3MoeConfig(
         **SIZES, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=16, norm_topk_prob=True), 8),
+    "Gemma 4": (lambda: Gemma4TextConfig(
+        **SIZES | dict(num_hidden_layers=4, head_dim=8, global_head_dim=16, hidden_size_per_layer_input=8,
+                       vocab_size_per_layer_input=96, num_kv_shared_layers=2, use_double_wide_mlp=True,
+                       layer_types=["sliding_attention", "full_attention"] * 2, sliding_window=8)), 32),
     "LFM2": (lambda: Lfm2Config(**SIZES, layer_types=["conv", "full_attention"], block_auto_adjust_ff_dim=False), 12),
 }
 
@@ -321,13 +328,13 @@ def main():
             print(name)
             check_run(folder, name, kind, lora, objectives, records, "Qwen3 MoE" if folder == experts else "Qwen2")
     LIMIT["value"] = 1e-3
-    for family in "Qwen3.5", "LFM2":
+    for family in "Qwen3.5", "LFM2", "Gemma 4":
         print(family)
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
             make_model(folder / "base", family)
             write_dataset(folder / "data", records)
-            lora = {**ALIKE, "targets": "all-linear"}
+            lora = OF_GEMMA4 if family == "Gemma 4" else {**ALIKE, "targets": "all-linear"}
             output = check_run(folder, "run", "autoregressive", lora, objectives, records, family)
             check_merged(folder, output / "final")
     print("ok")

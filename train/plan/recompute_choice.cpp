@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/log.h"
 #include "train/plan/memory_advice.h"
 #include "train/plan/memory_plan.h"
@@ -23,6 +24,14 @@ int64_t layers_to_recompute(const ModelConfig& model, const TrainConfig& train,
 
 int64_t choose_recomputed(const ModelConfig& model, const TrainConfig& train,
                           const PlanCase& plan_case, int64_t memory, Communicator& communicator) {
+  if (model.has_side_inputs()) {
+    const bool is_none = train.num_recomputed == kAutoLayers || train.num_recomputed == 0;
+    if (is_none && train.base.is_resident()) return 0;
+    throw UserError(
+        "recompute: layers of a {} read what others made, and are not run twice: set it to none, "
+        "and keep the base in memory",
+        model.architecture);
+  }
   if (train.num_recomputed != kAutoLayers)
     return std::min(train.num_recomputed, model.num_layers());
   const int64_t own = layers_to_recompute(model, train, plan_case, usable(memory));

@@ -15,7 +15,7 @@ int64_t layers_to_recompute(const ModelConfig& model, const TrainConfig& train,
 
 /// How many layers a run recomputes: as configured or, with kAutoLayers, the most that any rank
 /// needs to fit into its `memory` bytes (free_memory()), so the same number on all ranks. A
-/// collective.
+/// collective. UserError for a model whose layers read what others made, if any is to be.
 int64_t choose_recomputed(const ModelConfig& model, const TrainConfig& train,
                           const PlanCase& plan_case, int64_t memory, Communicator& communicator);
 

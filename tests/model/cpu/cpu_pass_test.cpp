@@ -117,10 +117,13 @@ TEST_P(CpuPassOf, AnyNumberOfThreadsGivesTheSameBits) {
   at::set_num_threads(before);
 }
 
-TEST(CpuPass, ExpertsAreLibTorchsInEveryPrecision) {
+class CpuPassOfExperts : public testing::TestWithParam<ModelConfig> {};
+INSTANTIATE_TEST_SUITE_P(, CpuPassOfExperts, testing::Values(experts_config(), gemma4_config()));
+
+TEST_P(CpuPassOfExperts, AreLibTorchsInEveryPrecision) {
   for (const Quantization kind : {Quantization::kNone, Quantization::kInt8, Quantization::kInt4}) {
     for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
-      ModelConfig config = experts_config();
+      ModelConfig config = GetParam();
       config.initializer_range = 0.1;
       const auto model = Transformer::initialize(config, 1, type);
       randomise(*model);
@@ -165,7 +168,7 @@ TEST(CpuPass, ComputesEverySwitchOrLeavesItToLibTorch) {
       EXPECT_GT(relative(exact, plain), 1e-4) << name << " does nothing";
     }
     const std::string refusal = CpuPass::refusal(model->config());
-    EXPECT_EQ(refusal.empty(), name != "attention_softcap") << name;
+    EXPECT_EQ(refusal.empty(), !is_beyond_kernels(name)) << name;
     EXPECT_TRUE(refusal.empty() || refusal.find(name) != std::string::npos) << refusal;
     EXPECT_LT(relative(run(*model, true), exact), 1e-5) << name;
   }

@@ -300,9 +300,7 @@ TEST(GpuPass, ComputesEverySwitchOrLeavesItToLibTorch) {
     const int64_t before = num_emulated_launches();
     EXPECT_LT(relative(run(*model, By::kKernels, widths), exact), 1e-5) << name;
     const std::string refusal = GpuPass::refusal(model->config());
-    const bool is_beyond = name.ends_with("softcap") || name == "experts" ||
-                           name == "attention_sinks" || name == "mlp_width" ||
-                           name.ends_with("attention's output") || name.ends_with("in part");
+    const bool is_beyond = is_beyond_gpu_kernels(name);
     EXPECT_EQ(refusal.empty(), !is_beyond) << name;
     EXPECT_EQ(refusal.empty(), num_emulated_launches() > before) << name;
     EXPECT_TRUE(refusal.empty() || refusal.find(name) != std::string::npos) << refusal;

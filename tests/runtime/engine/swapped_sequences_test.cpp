@@ -31,10 +31,10 @@ TokenIds tokens_of(int64_t number, int64_t count) {
 /// Some rounds of five conversations of which the pool has room for two.
 class SwappedSequencesOf : public testing::TestWithParam<ModelConfig> {};
 INSTANTIATE_TEST_SUITE_P(, SwappedSequencesOf,
-                         testing::Values(small_config(), hybrid_config(), experts_config()),
+                         testing::Values(small_config(), hybrid_config(), experts_config(),
+                                         gemma4_config()),
                          [](const auto& test) {
-                           if (test.index == 0) return "Rows";
-                           return test.index == 1 ? "States" : "Experts";
+                           return std::array{"Rows", "States", "Experts", "Gemma4"}.at(test.index);
                          });
 
 TEST_P(SwappedSequencesOf, GiveTheSameBits) {
