@@ -20,8 +20,8 @@ namespace predgen {
 /// with properties in the order of the schema. Thread-safe: callers wait for one another.
 ///
 /// Forms may come from anybody, so they are bounded: by what promised_schema.h says, and by
-/// kMostSeconds to compile one. What takes longer goes on by itself, and while it does nothing else
-/// is compiled.
+/// kMostSeconds of a processor to compile one. What takes longer goes on by itself, and while it
+/// does nothing else is compiled.
 class GrammarCompiler {
  public:
   static constexpr double kMostSeconds = 10;
