@@ -49,7 +49,11 @@ void write_gemma3(const ModelConfig& config, Json& json) {
   json["attention_bias"] = attention.qkv_bias;
   json["final_logit_softcapping"] = config.logit_softcap > 0 ? Json(config.logit_softcap) : Json();
   json["hidden_activation"] = kGeluTanh;
-  json["query_pre_attn_scalar"] = attention.query_scalar;
+  // Whole in transformers, which refuses 256.0.
+  const auto whole = static_cast<int64_t>(attention.query_scalar);
+  json["query_pre_attn_scalar"] = static_cast<double>(whole) == attention.query_scalar
+                                      ? Json(whole)
+                                      : Json(attention.query_scalar);
   json["rope_local_base_freq"] = config.ropes.back().theta;
   write_layer_types(config, json);
 }

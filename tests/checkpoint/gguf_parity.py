@@ -110,8 +110,9 @@ def as_stored(model, file):
 
 @torch.no_grad()
 def set_values(model, arch, name, weight, values):
-    for part, heads in (".q_proj.", model.config.num_attention_heads), (".k_proj.", model.config.num_key_value_heads):
+    for part, key in (".q_proj.", "num_attention_heads"), (".k_proj.", "num_key_value_heads"):
         if arch in gguf_models.PAIRS and part in name:
+            heads = getattr(model.config, key)
             values = values.reshape(heads, -1, 2, *values.shape[1:]).transpose(1, 2).reshape(values.shape)
     weight.copy_(values - 1 if arch == "gemma3" and name.endswith("norm.weight") else values)
 

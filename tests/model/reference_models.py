@@ -82,7 +82,10 @@ def make_config(arch="qwen2", **changes):
 
 
 def norm_mean(config, name):
-    """What a norm of this name multiplies by when it does nothing."""
+    """What a norm of this name multiplies by when it does nothing. Gemma 4's scores are divided by nothing, so that
+    such norms would leave one key of each head."""
+    if config.model_type.startswith("gemma4") and name.endswith(("q_norm.weight", "k_norm.weight")):
+        return 0.5
     return 0 if config.model_type in ZERO_CENTRED and "linear_attn.norm" not in name else 1
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import torch
 from reference_models import (TOLERANCE, change_config, check, load_reference, make_config,
-                              make_model, predgen, predgen_greedy, predgen_logits, random_rows,
-                              reference_greedy, reference_logits, to_version_4)
+                              make_model, norm_mean, predgen, predgen_greedy, predgen_logits,
+                              random_rows, reference_greedy, reference_logits, to_version_4)
 from safetensors.torch import load_file, save_file
 
 NUM_PROMPTS, PROMPT_LENGTH, NUM_NEW = 64, 12, 24
@@ -440,8 +440,9 @@ def check_text_parts(scratch):
         model = make().float().eval()
         with torch.no_grad():
             for weight_name, weight in model.named_parameters():
-                if "language_model" in weight_name and weight.dim() > 1:
-                    weight.normal_(0, 0.3 if "embed" in weight_name else 0.15)
+                if "language_model" in weight_name:
+                    mean = norm_mean(model.config.text_config, weight_name) if "norm" in weight_name else 0
+                    weight.normal_(mean, 0.3 if "embed" in weight_name else 0.15)
         folder = scratch / "model"
         model.save_pretrained(folder)
         ids = random_rows(199, 1, 100, seed=1)[0]
