@@ -30,12 +30,11 @@ TokenIds tokens_of(int64_t number, int64_t count) {
 
 /// Some rounds of five conversations of which the pool has room for two.
 class SwappedSequencesOf : public testing::TestWithParam<ModelConfig> {};
-INSTANTIATE_TEST_SUITE_P(
-    , SwappedSequencesOf,
-    testing::Values(small_config(), hybrid_config(), experts_config(), gemma4_config()),
-    [](const auto& test) {
-      return std::array<const char*, 4>{"Rows", "States", "Experts", "Gemma4"}.at(test.index);
-    });
+constexpr std::array<const char*, 4> kSwappedModels{"Rows", "States", "Experts", "Gemma4"};
+INSTANTIATE_TEST_SUITE_P(, SwappedSequencesOf,
+                         testing::Values(small_config(), hybrid_config(), experts_config(),
+                                         gemma4_config()),
+                         [](const auto& test) { return kSwappedModels.at(test.index); });
 
 TEST_P(SwappedSequencesOf, GiveTheSameBits) {
   const auto model = Transformer::initialize(GetParam(), 1, at::kFloat);
