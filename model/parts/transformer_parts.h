@@ -45,6 +45,7 @@ inline std::string_view beyond_gpu_kernels(const ModelConfig& config) {
     if (attention.shares >= 0) return "shared keys and values";
     if (attention.value_is_key) return "values that are keys";
     if (attention.value_norm) return "norm of values";
+    if (layer.experts.beside_mlp) return "experts beside an MLP";
     if (layer.layer_input) return "inputs by layer";
     if (layer.output_scale) return "scale of a layer's output";
   }

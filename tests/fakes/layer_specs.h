@@ -76,6 +76,7 @@ inline ModelConfig experts_config() {
 /// the first; inputs by layer; experts beside the MLPs.
 inline ModelConfig gemma4_config() {
   ModelConfig config = small_config();
+  config.intermediate_size = 64;  // which 4 bits take
   LayerSpec sliding{.attention = {.qk_norm = QkNorm::kHead,
                                   .query_scalar = 1.0,
                                   .window = 19,
@@ -191,7 +192,7 @@ inline std::vector<std::pair<std::string, ModelConfig>> one_switch_each() {
     config.layer_input_width = 8;
     for (LayerSpec& layer : config.layers) layer.layer_input = true;
   });
-  add_layers("output_scale", [](LayerSpec& layer) { layer.output_scale = true; });
+  add_layers("scale of a layer's output", [](LayerSpec& layer) { layer.output_scale = true; });
   add("windows", [](ModelConfig& config) { set_windows(config, {0, 19}); });
   return configs;
 }
@@ -204,7 +205,7 @@ inline bool is_beyond_gpu_kernels(const std::string& name) {
   for (const char* beyond : {"logit_softcap", "experts", "experts beside an MLP", "attention_sinks",
                              "mlp_width", "gate of attention's output", "heads that turn in part",
                              "heads by layer", "shared keys and values", "values that are keys",
-                             "norm of values", "inputs by layer", "output_scale"}) {
+                             "norm of values", "inputs by layer", "scale of a layer's output"}) {
     if (name == beyond) return true;
   }
   return is_beyond_kernels(name);
@@ -217,7 +218,10 @@ inline void randomise(Transformer& model, double norms) {
     if (name.ends_with("layer_scalar")) at::Tensor(weight).fill_(0.7);
     if (name.ends_with("scale")) at::Tensor(weight).copy_(1.0 + normal(weight.sizes(), 7) * 0.2);
     if (name.find("norm") != std::string::npos) {
-      at::Tensor(weight).copy_(norms + normal(weight.sizes(), 6) * 0.2);
+      // Where scores are divided by nothing, such norms would leave one key of each head.
+      const bool is_sharp = model.config().layers.front().attention.query_scalar == 1.0 &&
+                            (name.ends_with("q_norm.weight") || name.ends_with("k_norm.weight"));
+      at::Tensor(weight).copy_((norms + normal(weight.sizes(), 6) * 0.2) * (is_sharp ? 0.5 : 1.0));
     }
   }
 }
