@@ -88,8 +88,11 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
   if (options.hearing.recogniser.empty()) {
     throw UserError("--recogniser is empty: give base, tiny, moonshine, a folder or an address");
   }
-  if (options.pushes_to_talk && options.input == "-") {
-    throw UserError("--push-to-talk and --input - both want stdin: use a microphone");
+  if (options.pushes_to_talk && !is_microphone(options.input)) {
+    throw UserError("--push-to-talk needs a microphone, not --input {}", options.input);
+  }
+  if (options.pushes_to_talk && isatty(STDIN_FILENO) == 0) {
+    throw UserError("--push-to-talk reads Enter from stdin, which is no terminal");
   }
   options.conversation.check_audio_out(options.input);
   if (!options.wake.empty()) WakePhrase{options.wake};  // is checked before anything is loaded

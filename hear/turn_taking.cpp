@@ -62,9 +62,9 @@ TurnActions TurnTaking::on_words(Seconds now, const std::string& words) {
   return actions;
 }
 
-TurnActions TurnTaking::on_end(Seconds now, const std::string& words) {
+TurnActions TurnTaking::on_end(Seconds now, const std::string& words, bool is_meant) {
   TurnActions actions = on_words(now, words);
-  if (is_answering() ? is_speech_ : has_words_) {
+  if (is_answering() && !is_meant ? is_speech_ : has_words_) {
     if (is_answering()) leave(actions);
     ++num_committed_;
     actions.commits = true;

@@ -68,7 +68,8 @@ class TurnTaking {
   /// All words of the user's turn so far; they may be fewer than before.
   TurnActions on_words(Seconds now, const std::string& words);
   /// The user's turn is over, with these words.
-  TurnActions on_end(Seconds now, const std::string& words);
+  /// `is_meant`: the user has marked the turn, so that it is no acknowledgement whatever it says.
+  TurnActions on_end(Seconds now, const std::string& words, bool is_meant = false);
   /// What the user has said since the last turn is lost.
   TurnActions on_lost(Seconds now);
 

@@ -6,23 +6,29 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "text/bare_words.h"
+#include "text/utf8.h"
 
 namespace predgen {
 namespace {
 
 constexpr size_t kLettersPerError = 5;
+constexpr Seconds kSameTurn{2};  // between voices: words of the first may still come
 
-std::string letters_of(const std::string& text) {
-  std::string letters = bare_words(text);
-  std::erase(letters, ' ');
+std::u32string letters_of(const std::string& text) {
+  const std::string words = bare_words(text);
+  std::u32string letters;
+  for (size_t at = 0; at < words.size();) {
+    const char32_t letter = next_character(words, at);
+    if (letter != U' ') letters += letter;
+  }
   return letters;
 }
 
 /// Letters to change, add or remove.
-size_t distance(const std::string& a, const std::string& b) {
+size_t distance(const std::u32string& a, const std::u32string& b) {
   std::vector<size_t> costs(b.size() + 1);
   std::iota(costs.begin(), costs.end(), size_t{0});
-  for (const char letter : a) {
+  for (const char32_t letter : a) {
     size_t diagonal = std::exchange(costs[0], costs[0] + 1);
     for (size_t i = 1; i <= b.size(); ++i) {
       const size_t replaced = diagonal + (b[i - 1] == letter ? 0 : 1);
@@ -73,12 +79,17 @@ std::optional<size_t> WakePhrase::end_in(const std::string& words) const {
 }
 
 bool Wake::on_voice(Seconds now, bool is_active) {
+  // A noise, or an echo, that came to no words has begun no turn.
+  const bool is_new = is_active && now - voice_ended_ > kSameTurn;
+  if (is_new && !has_words_) began_awake_ = false;
+  if (!is_active) voice_ended_ = now;
   if (is_active && is_awake(now)) began_awake_ = true;
   return !is_active || began_awake_;
 }
 
 std::string Wake::on_words(Seconds now, const std::string& words) {
-  if (!is_blank(words) && is_awake(now)) began_awake_ = true;
+  has_words_ = !is_blank(words);
+  if (has_words_ && is_awake(now)) began_awake_ = true;
   const std::optional<size_t> end = phrase_.end_in(words);
   skipped_ = words.substr(0, end.value_or(began_awake_ ? 0 : words.size()));
   return std::string(trimmed(std::string_view(words).substr(skipped_.size())));
@@ -87,7 +98,7 @@ std::string Wake::on_words(Seconds now, const std::string& words) {
 std::string Wake::on_end(Seconds now, const std::string& words) {
   std::string counts = on_words(now, words);
   if (phrase_.end_in(words)) awake_until_ = now + rules_.follow_up;
-  began_awake_ = false;
+  began_awake_ = has_words_ = false;
   return counts;
 }
 

@@ -24,7 +24,7 @@ class WakePhrase {
   static constexpr size_t kFewestLetters = 4;  // shorter ones are in too much that people say
 
  private:
-  std::string letters_;
+  std::u32string letters_;
   size_t num_words_;
 };
 
@@ -61,6 +61,8 @@ class Wake {
   bool is_answering_ = false;
   Seconds awake_until_{0};
   bool began_awake_ = false;  // the turn
+  bool has_words_ = false;    // the turn
+  Seconds voice_ended_{0};
   std::string skipped_;
 };
 

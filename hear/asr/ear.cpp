@@ -62,7 +62,10 @@ void Ear::open_segment() {
   const int64_t begin = std::max(past, judged_ - VoiceActivity::kBegin - kInFront);
   segments_.push_back({.number = next_number_++, .begin = begin});
   // Words of the oldest segment that there was no time to decode are lost.
-  if (segments_.size() > kMostSegments && !decoding_until_) segments_.front().decoded = judged_;
+  if (segments_.size() > kMostSegments && !decoding_until_) {
+    segments_.front().decoded = judged_;
+    segments_.front().is_sure = true;  // there is no time for a second decode either
+  }
 }
 
 void Ear::close(Segment& segment, int64_t end) {

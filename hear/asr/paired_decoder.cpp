@@ -118,7 +118,7 @@ std::optional<Decoded> PairedDecoder::decode(const DecodeJob& job, const std::st
   if (!heard) return heard;
   careful_->draft(job, heard->text);
   known.is_doubtful = !is_sure(*heard, known, kLateWords);
-  heard->is_sure = is_partial || is_sure(*heard, known, 0);
+  heard->is_sure = is_sure(*heard, known, 0);
   if (!num_confirmed(heard->text, known)) {
     heard->text = joined(known.checked, " ", rest_behind(heard->text, known.words));
   }

@@ -112,7 +112,8 @@ WhisperDecoder::Cache WhisperDecoder::encode(std::span<const float> sound,
       std::min(num_frames + std::max(kLeastTail, kFrames - num_frames), kMostFrames);
   std::vector<float> mel(static_cast<size_t>(bands * padded));
   for (int64_t band = 0; band < bands; ++band) {
-    std::copy_n(picture.begin() + band * num_frames, num_frames, mel.begin() + band * padded);
+    std::copy_n(picture.begin() + band * num_frames, std::min(num_frames, padded),
+                mel.begin() + band * padded);
   }
   auto outputs = encoder_.run({{.name = "mel", .shape = {1, bands, padded}, .floats = mel}},
                               {"n_layer_cross_k", "n_layer_cross_v"}, stop);

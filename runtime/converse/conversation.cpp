@@ -258,7 +258,7 @@ void Conversation::on_turn(const RecognisedTurn& turn) {
     const Lock lock(mutex_);
     has_counted_ = false;
     if (wake_) return end_turn(wake_->on_end(clock_.now(), turn.text));
-    if (options_.asks) return end_turn(turn.text);
+    if (options_.asks) return end_turn(turn.text, turn.was_committed);
     if (!turn.was_committed) begun = first_words_.hear(turn.text, clock_.now());
     is_turn = turn.was_committed || !first_words_.is_untold();
     first_words_.forget(clock_.now());
@@ -281,9 +281,14 @@ void Conversation::on_lost(const SoundError& why) {
   if (is_new) listener_.on_event(SpeechLost{why.what()});
 }
 
-void Conversation::end_turn(const std::string& words) {
+void Conversation::resume_sound() {
+  const Lock lock(mutex_);
+  start_ = {};
+}
+
+void Conversation::end_turn(const std::string& words, bool is_meant) {
   is_speaking_ = false;
-  TurnActions actions = taking_.on_end(clock_.now(), words);
+  TurnActions actions = taking_.on_end(clock_.now(), words, is_meant);
   // A turn that was not taken yet has it in front already.
   const bool is_owed =
       actions.forgets && turns_.has_again() && turns_.is_empty() && !taking_.is_answering();

@@ -116,6 +116,8 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
   void add_silence(size_t num_samples);
   /// The turn in the sound ends here. Errors as TurnRecogniser has them.
   void commit_sound();
+  /// The sound that follows comes after a gap in which there was none.
+  void resume_sound();
   /// Forgets the turn in progress.
   void clear_sound();
   /// How turns end from now on.
@@ -234,7 +236,7 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
   void tick_locked() REQUIRES(mutex_);
   /// What counts of the words of the turn under way.
   std::string counted(const std::string& words) REQUIRES(mutex_);
-  void end_turn(const std::string& words) REQUIRES(mutex_);
+  void end_turn(const std::string& words, bool is_meant = false) REQUIRES(mutex_);
 
   const Options options_;
   ConversationListener& listener_;

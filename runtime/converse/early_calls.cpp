@@ -56,10 +56,18 @@ void EarlyCalls::begin(size_t round, const act::Tool& tool, const DraftedCall& d
   tell_(event(entries_.back(), ToolEvent::Kind::kRunning));
 }
 
-void EarlyCalls::poll() {
+std::optional<act::ToolResult> EarlyCalls::result_of(const Entry& entry) {
+  if (!entry.running) return std::nullopt;
+  try {
+    return entry.running->result();
+  } catch (const std::exception&) {  // nobody has asked for it; who does makes the call again
+    return act::ToolResult{.status = act::ToolResult::Status::kUnavailable, .text = {}};
+  }
+}
+
+void EarlyCalls::collect() {
   for (Entry& entry : entries_) {
-    std::optional<act::ToolResult> result;
-    if (entry.running) result = entry.running->result();
+    std::optional<act::ToolResult> result = result_of(entry);
     if (!result) continue;
     entry.result = *std::move(result);
     entry.running.reset();
@@ -67,6 +75,10 @@ void EarlyCalls::poll() {
     spent_ += entry.took;
     tell_(event(entry, ToolEvent::Kind::kEnded));
   }
+}
+
+void EarlyCalls::poll() {
+  collect();
   if (spent() < Seconds(options_.early_seconds)) return;
   discard([](const Entry& entry) { return entry.running != nullptr; });
 }
@@ -128,7 +140,7 @@ std::optional<std::vector<Message>> EarlyCalls::results(size_t round, size_t num
 }
 
 std::optional<EarlyCalls::Taken> EarlyCalls::take(const act::Tool& tool, const ToolCall& call) {
-  poll();
+  collect();
   const auto entry = find(canonical_call(call));
   if (entry == entries_.end()) return std::nullopt;
   const bool is_kept = entry->tool == tool && (entry->running ? is_young(*entry) : stands(*entry));
@@ -146,7 +158,7 @@ std::optional<EarlyCalls::Taken> EarlyCalls::take(const act::Tool& tool, const T
 }
 
 void EarlyCalls::end_rounds(size_t last) {
-  poll();
+  collect();
   discard([&](const Entry& entry) { return entry.round <= last; });
 }
 

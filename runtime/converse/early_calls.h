@@ -76,7 +76,11 @@ class EarlyCalls {
   using Entries = std::vector<Entry>;
 
   void begin(size_t round, const act::Tool& tool, const DraftedCall& drafted);
-  /// Notices what has ended, and cancels all once the budget is spent.
+  /// nullopt: it still runs, or its result is known.
+  static std::optional<act::ToolResult> result_of(const Entry& entry);
+  /// Notices what has ended.
+  void collect();
+  /// The same, and cancels all once the budget is spent, which is for calls before the last word.
   void poll();
   Entries::iterator find(const std::string& key);
   bool is_young(const Entry& entry) const;

@@ -45,12 +45,23 @@ void SoundReader::read(const std::stop_token& destroyed) {
     if (block.empty()) return;
     const bool is_held = !is_held_ || is_held_();
     if (is_held) {
-      conversation_.add_sound(block);
+      if (is_held_ && !was_held_) conversation_.resume_sound();
+      add(block);
     } else {
       if (was_held_) commit();
       conversation_.tick();
     }
     was_held_ = is_held;
+  }
+}
+
+void SoundReader::add(std::span<const float> block) {
+  try {
+    conversation_.add_sound(block);
+  } catch (const SoundError& error) {
+    if (!is_held_ || error.kind() != SoundError::Kind::kTurnTooLong) throw;
+    commit();  // what was said so far is a turn
+    conversation_.add_sound(block);
   }
 }
 

@@ -22,6 +22,7 @@ class SoundReader {
 
  private:
   void read(const std::stop_token& destroyed);
+  void add(std::span<const float> block);
   void commit();
   /// Feeds silence until the turn, if there is one, is over.
   void end_sound(const std::stop_token& destroyed);

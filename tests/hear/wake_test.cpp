@@ -72,5 +72,22 @@ TEST(Wake, AfterThePhraseAloneAndAfterAnAnswerItIsNotNeededForAWhile) {
   EXPECT_FALSE(wake.is_awake(after(50))) << "there was no answer";
 }
 
+TEST(Wake, ANoiseWhileItIsAwakeBeginsNoTurn) {
+  Wake wake({.phrase = "hey jarvis"});
+  wake.set_answering(after(1), true);
+  wake.set_answering(after(2), false);
+  EXPECT_TRUE(wake.on_voice(after(3), true)) << "a cough";
+  wake.on_voice(after(3.5), false);
+  EXPECT_FALSE(wake.on_voice(after(60), true));
+  EXPECT_EQ(wake.on_words(after(61), "shall we go"), "");
+}
+
+TEST(Wake, LettersAreNotBytes) {
+  EXPECT_THROW(WakePhrase("\u0434\u0430"), UserError) << "two letters";
+  const WakePhrase hello("\u043f\u0440\u0438\u0432\u0435\u0442");
+  EXPECT_TRUE(hello.end_in("\u043f\u0440\u0438\u0432\u0435\u0434"));
+  EXPECT_FALSE(hello.end_in("\u043f\u0440\u0438\u0432\u0438\u0434")) << "two of six differ";
+}
+
 }  // namespace
 }  // namespace predgen
