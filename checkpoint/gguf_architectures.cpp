@@ -70,6 +70,7 @@ double proportion_of(const GgufFile& file) {
 
 void add_gemma4(const GgufFile& file, const GgufFields& fields, Json& json) {
   const int64_t num_layers = json["num_hidden_layers"];
+  if (num_layers < 1 || num_layers > 10'000) fields.fail("block_count", "must be 1 to 10000");
   const auto has = [&](int64_t layer, const char* part) {
     return file.entries().contains(fmt::format("blk.{}.{}.weight", layer, part));
   };

@@ -148,7 +148,18 @@ void add_rope(const GgufFile& file, const Fields& fields, int64_t head_dim, Json
                             head_dim));
   }
   json["rope_theta"] = theta;
-  if (is_gemma4(fields)) return;  // by layer
+  if (is_gemma4(fields)) {  // by layer
+    if (fields.word("rope.scaling.type", "none") != "none" ||
+        fields.number("rope.scaling.factor", 0.0) > 1.0 ||
+        fields.number("rope.scale_linear", 0.0) > 1.0) {
+      fields.fail("rope.scaling.type", "is not supported");
+    }
+    const int64_t own = fields.size("attention.key_length_swa");
+    for (const char* end : {"rope.dimension_count_swa", "attention.value_length_swa"}) {
+      if (fields.size(end, own) != own) fields.fail(end, "must be attention.key_length_swa");
+    }
+    return;
+  }
   if (file.entries().contains("rope_freqs.weight")) {
     json.update(read_llama3_rope(file, fields, head_dim, theta));
     return;

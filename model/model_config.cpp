@@ -28,7 +28,8 @@ Json text_part(const Json& json, const std::string& where) {
     const bool is_typed =
         named.empty() && json.value("model_type", Json()) == arch.wider.model_type;
     if (named != Json::array({arch.wider.architecture}) && !is_typed) continue;
-    if (own == nullptr || text.value("model_type", Json()) == arch.model_type) own = &arch;
+    const Json type = text.value("model_type", Json());
+    if (type.is_null() ? own == nullptr : type == arch.model_type) own = &arch;
   }
   if (own == nullptr) return json;
   text["architectures"] = Json::array({own->name});

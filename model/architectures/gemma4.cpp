@@ -1,3 +1,4 @@
+#include <charconv>
 #include <cmath>
 
 #include "core/error.h"
@@ -10,17 +11,37 @@ namespace {
 constexpr int64_t kGemma4Pattern = 6, kGlobalHeadDim = 512;
 constexpr const char* kPerLayer = "per_layer_config";
 
+/// What a newer file says of each layer, null of those that are as the others: transformers pads
+/// the numbers of layers with zeros.
+std::vector<const Json*> read_own(const ConfigFields& fields, size_t num_layers) {
+  std::vector<const Json*> own(num_layers, nullptr);
+  const Json& all = fields.at(kPerLayer);
+  if (!all.is_object()) fields.fail(kPerLayer, "must be an object");
+  for (auto it = all.begin(); it != all.end(); ++it) {
+    const std::string& key = it.key();
+    size_t i = num_layers;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), i);
+    if (error != std::errc() || end != key.data() + key.size() || i >= num_layers ||
+        !it.value().is_object() || own[i] != nullptr) {
+      fields.fail(kPerLayer, "must have objects by the numbers of layers");
+    }
+    own[i] = &it.value();
+  }
+  return own;
+}
+
 /// The heads of layers without a window: fields of their own, or of each layer in newer files.
 void read_gemma4_heads(const ConfigFields& fields, ModelConfig& config) {
   const bool key_is_value = fields.flag("attention_k_eq_v", false);
   const bool has_layers = fields.has(kPerLayer);
-  if (has_layers && !fields.at(kPerLayer).is_object()) fields.fail(kPerLayer, "must be an object");
+  const auto by_layer =
+      has_layers ? read_own(fields, config.layers.size()) : std::vector<const Json*>();
   for (size_t i = 0; i < config.layers.size(); ++i) {
     AttentionSpec& spec = config.layers[i].attention;
     const std::string name = std::to_string(i);
-    if (has_layers && !fields.at(kPerLayer).contains(name)) continue;
-    if (!has_layers && spec.window > 0) continue;
-    const Json& own = has_layers ? fields.at(kPerLayer).at(name) : fields.json();
+    spec.value_is_key = key_is_value && spec.window == 0;
+    if (has_layers ? by_layer[i] == nullptr : spec.window > 0) continue;
+    const Json& own = has_layers ? *by_layer[i] : fields.json();
     const ConfigFields layer(
         own, has_layers ? fmt::format("{}: \"{}\": {}", fields.where(), kPerLayer, name)
                         : fields.where());
@@ -42,7 +63,6 @@ void read_gemma4_heads(const ConfigFields& fields, ModelConfig& config) {
     if (config.num_heads % spec.num_kv_heads != 0) {
       layer.fail("num_key_value_heads", "must divide \"num_attention_heads\"");
     }
-    spec.value_is_key = key_is_value && spec.window == 0;
   }
 }
 
@@ -62,6 +82,11 @@ void read_gemma4_sharing(const ConfigFields& fields, ModelConfig& config) {
       --source;
     }
     if (source < 0) fields.fail(kShared, "must leave a layer of each type");
+    const AttentionSpec& theirs = config.layer(source).attention;
+    if (config.num_kv_heads_of(layer.attention) != config.num_kv_heads_of(theirs) ||
+        config.head_dim_of(layer.attention) != config.head_dim_of(theirs)) {
+      fields.fail(kPerLayer, fmt::format("must give layer {} the heads of layer {}", i, source));
+    }
     layer.attention.shares = source;
     if (is_wide) layer.feed_forward.width = 2 * config.intermediate_size;
   }

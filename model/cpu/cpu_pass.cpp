@@ -4,6 +4,7 @@
 #include <ATen/autocast_mode.h>
 
 #include <algorithm>
+#include <array>
 
 #include "model/cpu/cpu_pass_work.h"
 #include "model/pass_guard.h"
@@ -34,8 +35,8 @@ std::vector<float> values_of(const at::Tensor& tensor) {
 }  // namespace
 
 bool CpuPass::read_attention(const Attention& attention, bool with_adapter, Layer& to) {
-  const std::vector<const Linear*> linears = attention.linears();  // the last is `o`
-  to.num_projections = linears.size() - 1;
+  const std::array<const Linear*, 3> linears{&attention.q, &attention.k, &attention.v};
+  to.num_projections = attention.spec.shares >= 0 ? 1 : attention.spec.value_is_key ? 2 : 3;
   for (size_t i = 0; i < to.num_projections; ++i) {
     if (!take_linear(*linears[i], with_adapter, to.qkv.at(i))) return false;
   }

@@ -487,11 +487,12 @@ def wyoming(step, *events):
 
 here = {"context": {"conversation_id": "x"}}
 write("wyoming", "turns", wyoming(7, ("describe", {}, b""), ("transcript", {"text": "hi"} | here, b""),
-                                  ("audio-chunk", {"rate": 1}, b"sound"), ("transcript", {"text": "you"} | here, b"")))
+                                  ("transcript", {"text": "you"} | here, b"")))
 write("wyoming", "pieces", wyoming(256, ("transcript-start", here, b""), ("transcript-chunk", {"text": "hi"}, b""),
                                    ("transcript-chunk", {"text": " you"}, b""), ("transcript-stop", {}, b"")))
 write("wyoming", "voice", wyoming(99, ("synthesize", {"text": "One. Two.", "voice": {"name": "otto"}}, b""), ("synthesize-start", {}, b""),
                                   ("synthesize-chunk", {"text": "Three."}, b""), ("synthesize-stop", {}, b""), ("ping", {"text": "x"}, b"")))
 write("wyoming", "bad_length", b"\xff" + json.dumps({"type": "x", "data_length": 99999}).encode() + b"\n")
 write("wyoming", "bad_line", b"\xff" + b"a" * 2000)
+write("wyoming", "bad_sound", wyoming(7, ("audio-chunk", {"rate": 1}, b"sound")))
 write("wyoming", "bad_order", wyoming(256, ("transcript-chunk", {"text": "hi"}, b"")))

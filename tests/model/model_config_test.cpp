@@ -307,6 +307,8 @@ TEST(ModelConfig, Gemma4HasHeadsByTypeOfLayerAndSharesKeys) {
   refused({{"num_kv_shared_layers", 24}}, "a layer of each type");
   refused({{"vocab_size_per_layer_input", 7}}, "vocab_size_per_layer_input");
   refused({{"per_layer_config", {{"5", {{"head_dim", 7}}}}}}, "head_dim");
+  refused({{"per_layer_config", {{"05", {{"head_dim", 7}}}}}}, "head_dim");
+  refused({{"per_layer_config", {{"x", Json::object()}}}}, "numbers of layers");
   refused({{"per_layer_config", {{"5", {{"head_dim", 64}}}}}}, "heads of one size");
   refused({{"per_layer_config", {{"5", {{"rope_theta", 64}}}}}}, "rope_theta");
 }
