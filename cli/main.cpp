@@ -90,7 +90,7 @@ int run(int argc, char** argv) {
 /// Ends the program without destructors of static objects. Those of LibTorch take 0.1 s, a third of
 /// a short command. Sanitizers look for leaks behind them.
 [[noreturn]] void leave(int status) {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   std::exit(status);
 #else
   std::cout.flush();

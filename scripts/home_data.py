@@ -231,6 +231,8 @@ def exchange(home):
         ask = draw.choice(words.ASK[action[0]]).format(thing=thing, **action[3])
         return [[spoken(ask), draw.choice(words.WHICH).format(names=", ".join(one["name"] for one in same))]]
     if kind == "state":
+        if "GetLiveContext" not in home.names:
+            return None
         thing = said(draw, device)
         state = words.STATE_WORDS.get((device["domain"], device["state"]), device["state"])
         looked = json.dumps({"success": True, "result": "Live Context: An overview of the areas and the devices in this smart home:\n"

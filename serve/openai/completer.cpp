@@ -93,16 +93,16 @@ std::shared_ptr<const Grammar> Completer::grammar(const CompletionRequest& reque
                                                   AnswerStart start) {
   const bool is_required = request.tool_choice.kind == ToolChoice::Kind::kRequired;
   const bool names_home = config_.tools.constrain_names && request.is_chat();
-  const AnswerRules rules{
+  AnswerRules rules{
       .form = request.form,
-      .tools =
-          names_home ? with_home_names(request.tools, std::get<0>(request.prompt)) : request.tools,
+      .tools = request.tools,
       .calls = is_required ? AnswerRules::Calls::kRequired : AnswerRules::Calls::kAllowed,
       .only_tool = request.tool_choice.only,
       .has_many_calls = request.has_many_calls,
       .begins_in_thought = start == AnswerStart::kThought};
   if (rules.allow_anything()) return nullptr;
   try {
+    if (names_home) rules.tools = with_home_names(request.tools, std::get<0>(request.prompt));
     return grammars_.compile(rules);
   } catch (const UserError& error) {
     const bool is_of_names = rules.tools != request.tools;

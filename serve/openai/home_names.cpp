@@ -9,6 +9,8 @@
 namespace predgen::serve {
 namespace {
 
+constexpr size_t kMostNames = 1024;
+constexpr int64_t kMostPlaces = int64_t{1} << 17;  // for names, in all functions
 constexpr std::string_view kItem = "- ", kIndent = "  ", kContinued = "    ";
 
 /// A scalar of YAML, on one line, as a text.
@@ -38,7 +40,12 @@ void add_names(const std::string& scalar, std::vector<std::string>& names) {
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(kComma, begin), text.size());
     const std::string name = text.substr(begin, end - begin);
-    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(name);
+    if (!name.empty() && std::ranges::find(names, name) == names.end()) {
+      if (names.size() >= kMostNames) {
+        throw UserError("the system message lists more than {} names of a home", kMostNames);
+      }
+      names.push_back(name);
+    }
     begin = end + kComma.size();
   }
 }
@@ -59,12 +66,16 @@ bool is_of_home(std::string_view function) {
 }
 
 /// Only `names` where a schema says a text, or a list of texts.
-void restrict(Json& schema, const std::vector<std::string>& names) {
+void restrict(Json& schema, const std::vector<std::string>& names, int64_t& left) {
   if (names.empty() || !schema.is_object() || schema.contains("enum")) return;
-  if (schema.value("type", Json()) == "string") schema["enum"] = names;
-  if (schema.contains("items")) restrict(schema["items"], names);
+  if (schema.value("type", Json()) == "string") {
+    left -= std::ssize(names);
+    if (left < 0) throw UserError("the functions have too many places for names of the home");
+    schema["enum"] = names;
+  }
+  if (schema.contains("items")) restrict(schema["items"], names, left);
   if (!schema.value("anyOf", Json()).is_array()) return;
-  for (Json& one : schema["anyOf"]) restrict(one, names);
+  for (Json& one : schema["anyOf"]) restrict(one, names, left);
 }
 
 }  // namespace
@@ -105,6 +116,7 @@ ToolSet with_home_names(ToolSet tools, const std::vector<Message>& messages) {
   const HomeNames names = read_home_names(prompt);
   if (names.devices.empty()) return tools;
   Json list = Json::parse(tools.json);
+  int64_t left = kMostPlaces;
   for (Json& tool : list) {
     Json& function = tool["function"];
     Json& parameters = function["parameters"];
@@ -118,7 +130,7 @@ ToolSet with_home_names(ToolSet tools, const std::vector<Message>& messages) {
          {std::pair<const char*, const std::vector<std::string>*>{"name", &names.devices},
           {"area", &names.areas},
           {"domain", &names.domains}}) {
-      if (properties.contains(key)) restrict(properties[key], *known);
+      if (properties.contains(key)) restrict(properties[key], *known, left);
     }
   }
   tools.json = list.dump();

@@ -59,13 +59,15 @@ CallForm form_of(const Tokenizer& tokenizer) {
 /// Free text of a model whose calls are JSON without a mark: it does not begin like one.
 constexpr const char* kNoJson = "root ::= \"\" | [^{ \\t\\r\\n] [\\u0000-\\U0010ffff]*";
 
-/// The rest of a call that is written out in free text, after the function's name.
-Json written_rest(const std::string& arguments) {
+/// The rest of a call that is written out in free text, after the function's name. `is_last`:
+/// nothing follows but the end of its list or its doubled brace.
+Json written_rest(const std::string& arguments, bool is_last) {
   const std::string space = " [ \\t\\r\\n]* ";
+  const std::string close = is_last ? R"( ([ \t\r\n]* ("]" | "}"))?)" : "";
   const std::string key = R"(("\"arguments\"" | "\"parameters\""))";
   return sequence(
       {by_grammar("root ::=" + space + R"(",")" + space + key + space + R"(":")" + space),
-       by_grammar(arguments), by_grammar("root ::=" + space + R"("}")")});
+       by_grammar(arguments), by_grammar("root ::=" + space + R"("}")" + close)});
 }
 
 }  // namespace
@@ -82,7 +84,8 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer,
     if (!rules.only_tool.empty() && name != rules.only_tool) continue;
     const std::string grammar = arguments(function);
     for (const char* key : {"\"name\": \"", "\"name\":\""}) {
-      begins.push_back(Json::array({key + name + "\"", written_rest(grammar)}));
+      begins.push_back(
+          Json::array({key + name + "\"", written_rest(grammar, !rules.has_many_calls)}));
     }
     bodies.push_back(
         sequence({literal(calls.name_begin + name + calls.name_end), by_grammar(grammar)}));

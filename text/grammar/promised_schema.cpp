@@ -64,8 +64,11 @@ bool is_of_type(const Json& value, const std::string& type) {
 /// An object of which some properties are required by turns ("anyOf": [{"required": [..]}, ..],
 /// beside its properties), as alternatives that say all; null: it is no such thing.
 Json alternatives(const Json& schema) {
+  constexpr size_t kMostTurns = 16;  // each is a copy of the rest
   if (!schema.contains("properties") || !schema.contains("anyOf")) return nullptr;
+  if (!schema["anyOf"].is_array() || schema["anyOf"].size() > kMostTurns) return nullptr;
   Json base = schema, whole{{"anyOf", Json::array()}};
+  for (const char* said : {"default", "examples", "description"}) base.erase(said);
   base.erase("anyOf");
   for (const char* keyword : {"$defs", "definitions"}) {
     if (!base.contains(keyword)) continue;
