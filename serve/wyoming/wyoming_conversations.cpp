@@ -160,21 +160,17 @@ void WyomingConversations::refuse() const {
 }
 
 bool WyomingConversations::is_over(const Kept& one) const {
-  // One whose first turn nobody asked for is found by no name.
-  const bool is_idle =
-      (!one.id || host_.clock.now() - one.entered > idle_) && one.conversation->is_free();
+  const bool is_idle = host_.clock.now() - one.entered > idle_ && one.conversation->is_free();
   return is_idle || one.conversation->is_broken();
 }
 
 std::list<WyomingConversations::Kept> WyomingConversations::remove_old() {
   std::list<Kept> old;
-  for (const bool makes_room : {false, true}) {
-    for (auto one = kept_.begin(); one != kept_.end();) {
-      const auto next = std::next(one);
-      const bool must_go = is_over(*one) || (makes_room && std::ssize(kept_) >= max_conversations_);
-      if (must_go && one->conversation->is_free()) old.splice(old.end(), kept_, one);
-      one = next;
-    }
+  for (auto one = kept_.begin(); one != kept_.end();) {
+    const auto next = std::next(one);
+    const bool must_go = is_over(*one) || std::ssize(kept_) >= max_conversations_;
+    if (must_go && one->conversation->is_free()) old.splice(old.end(), kept_, one);
+    one = next;
   }
   return old;
 }

@@ -135,7 +135,7 @@ TEST_P(CpuPassOfExperts, AreLibTorchsInEveryPrecision) {
         return ((found - exact).norm(2, {1}) / exact.norm(2, {1})).median().item<double>();
       };
       EXPECT_LT(is_exact ? relative(run(*model, true), exact) : distance(run(*model, true)),
-                is_exact ? 1e-5 : 0.03)
+                is_exact ? 1e-5 : 0.05)
           << type;
     }
   }
