@@ -447,8 +447,9 @@ def check_text_parts(scratch):
         model.save_pretrained(folder)
         ids = random_rows(199, 1, 100, seed=1)[0]
         expected = reference_logits(model, ids)
+        limit = TOLERANCE * max(1.0, expected.abs().max().item() / 5)  # Qwen3.5's logits are large
         difference = (predgen_logits(folder, ids, scratch)[0] - expected).abs().max().item()
-        check(difference <= TOLERANCE, f"{name}, which also sees: logits differ by {difference:.1e}")
+        check(difference <= limit, f"{name}, which also sees: logits differ by {difference:.1e}")
         text_folder = scratch / "text"
         predgen("export", "--model", folder, "--output", text_folder, "--dtype", "fp32", "--threads", "2")
         difference = (reference_logits(load_reference(text_folder), ids) - expected).abs().max().item()
