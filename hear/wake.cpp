@@ -1,8 +1,8 @@
 #include "hear/wake.h"
 
 #include <algorithm>
-#include <numeric>
 
+#include "core/edit_distance.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "text/bare_words.h"
@@ -22,21 +22,6 @@ std::u32string letters_of(const std::string& text) {
     if (letter != U' ') letters += letter;
   }
   return letters;
-}
-
-/// Letters to change, add or remove.
-size_t distance(const std::u32string& a, const std::u32string& b) {
-  std::vector<size_t> costs(b.size() + 1);
-  std::iota(costs.begin(), costs.end(), size_t{0});
-  for (const char32_t letter : a) {
-    size_t diagonal = std::exchange(costs[0], costs[0] + 1);
-    for (size_t i = 1; i <= b.size(); ++i) {
-      const size_t replaced = diagonal + (b[i - 1] == letter ? 0 : 1);
-      diagonal = costs[i];
-      costs[i] = std::min({replaced, costs[i] + 1, costs[i - 1] + 1});
-    }
-  }
-  return costs.back();
 }
 
 /// Where the words of a text begin and end.
@@ -64,11 +49,12 @@ std::optional<size_t> WakePhrase::end_in(const std::string& words) const {
   std::optional<size_t> end;
   for (size_t first = 0; first < places.size(); ++first) {
     std::optional<size_t> best;  // of those that begin here
-    size_t least = letters_.size() / kLettersPerError + 1;
+    auto least = static_cast<int64_t>(letters_.size() / kLettersPerError + 1);
     const size_t most = std::min(places.size() - first, num_words_ + 1);
     for (size_t count = std::max<size_t>(num_words_, 2) - 1; count <= most; ++count) {
       const size_t begin = places[first].first, behind = places[first + count - 1].second;
-      const size_t errors = distance(letters_of(words.substr(begin, behind - begin)), letters_);
+      const int64_t errors =
+          edit_distance(letters_of(words.substr(begin, behind - begin)), letters_);
       if (errors >= least) continue;
       least = errors;
       best = behind;

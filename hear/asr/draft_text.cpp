@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <numeric>
 #include <utility>
+
+#include "core/edit_distance.h"
 
 namespace predgen::ears {
 namespace {
@@ -36,20 +37,14 @@ size_t draft_place(std::string_view draft, std::string_view said) {
   // what was said. What is long ago need not be counted again: it places both alike.
   const size_t skipped = of_said.letters.size() - std::min(of_said.letters.size(), kCompared);
   const size_t count = of_draft.letters.size();
-  std::vector<size_t> costs(count + 1);
-  std::iota(costs.begin(), costs.end(), size_t{0});
-  if (skipped > 0) {
-    for (size_t i = 0; i <= count; ++i) costs[i] = i > skipped ? i - skipped : skipped - i;
+  std::vector<int64_t> edits(count + 1);
+  for (size_t i = 0; i <= count; ++i) {
+    edits[i] = static_cast<int64_t>(i > skipped ? i - skipped : skipped - i);
   }
-  for (size_t s = skipped; s < of_said.letters.size(); ++s) {
-    size_t diagonal = std::exchange(costs[0], costs[0] + 1);
-    for (size_t d = 1; d <= count; ++d) {
-      const size_t replaced = diagonal + (of_draft.letters[d - 1] == of_said.letters[s] ? 0 : 1);
-      diagonal = costs[d];
-      costs[d] = std::min({replaced, costs[d] + 1, costs[d - 1] + 1});
-    }
+  for (const char letter : std::string_view(of_said.letters).substr(skipped)) {
+    add_to_edits(edits, letter, of_draft.letters);
   }
-  const auto best = static_cast<size_t>(std::ranges::min_element(costs) - costs.begin());
+  const auto best = static_cast<size_t>(std::ranges::min_element(edits) - edits.begin());
   size_t place = best == 0 ? 0 : of_draft.behind[best - 1];
   if (said.empty() || is_letter(said.back())) return place;
   // "light-" is followed by "roast" where the draft has "light roast"; "light," by " roast".

@@ -25,5 +25,10 @@ TEST(EditDistance, IsThatOfAnySequence) {
   EXPECT_EQ(edit_distance(std::vector<std::string>{"a", "b"}, {"a", "c", "b"}), 1);
 }
 
+TEST(EditDistance, IsThatToEachBeginning) {
+  EXPECT_EQ(edits_to_beginnings(std::string("bc"), std::string("abc")),
+            (std::vector<int64_t>{2, 2, 2, 1}));
+}
+
 }  // namespace
 }  // namespace predgen

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "audio/pcm16.h"
+#include "core/edit_distance.h"
 #include "core/files.h"
 #include "core/model_names.h"
 #include "hear/make_recogniser.h"
@@ -65,22 +66,6 @@ std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(letters);
   for (std::string word; stream >> word;) words.push_back(word);
   return words;
-}
-
-/// Words to put in, to take out or to change.
-size_t num_errors(const std::vector<std::string>& heard, const std::vector<std::string>& said) {
-  std::vector<size_t> row(said.size() + 1);
-  for (size_t j = 0; j < row.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= heard.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j < row.size(); ++j) {
-      const size_t same = diagonal + (heard[i - 1] == said[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, same});
-    }
-  }
-  return row.back();
 }
 
 struct TurnListener : RecognisedTurnHandler {
@@ -164,10 +149,10 @@ TEST_F(EarsModelsTest, WordsAreUnderstoodHoweverTheyWereRecorded) {
     const std::vector<RecognisedTurn> turns = hear(sound, said->rate, 1);
     std::string text;
     for (const RecognisedTurn& turn : turns) text += turn.text + ' ';
-    const size_t errors = num_errors(words_of(text), said->words);
+    const int64_t errors = edit_distance(words_of(text), said->words);
     std::cout << "  " << recording.name << ": " << text << "(" << errors << " of "
               << said->words.size() << " words wrong)\n";
-    EXPECT_LE(errors, std::max<size_t>(1, said->words.size() / 4))
+    EXPECT_LE(errors, std::max<int64_t>(1, std::ssize(said->words) / 4))
         << recording.name << ": " << text;
   }
 }
@@ -185,8 +170,8 @@ TEST_F(EarsModelsTest, MoonshineUnderstandsAloneAndBesideWhisper) {
     make = recognisers_here(one);
     const std::vector<RecognisedTurn> turns = hear(said->samples, said->rate, 1);
     ASSERT_FALSE(turns.empty());
-    const size_t errors = num_errors(words_of(turns[0].text), said->words);
-    EXPECT_LE(errors, std::max<size_t>(1, said->words.size() / 3)) << turns[0].text;
+    const int64_t errors = edit_distance(words_of(turns[0].text), said->words);
+    EXPECT_LE(errors, std::max<int64_t>(1, std::ssize(said->words) / 3)) << turns[0].text;
   }
   std::vector<float> longer;  // than the 9.2 s from which on a mask was too long once
   while (std::ssize(longer) < 10 * said->rate)
@@ -216,8 +201,8 @@ TEST_F(EarsModelsTest, SoundOfATelephoneIsUnderstood) {
   }
   const auto turns = hear(half, said->rate / 2, 1);
   ASSERT_FALSE(turns.empty());
-  EXPECT_LE(num_errors(words_of(turns[0].text), said->words),
-            std::max<size_t>(1, said->words.size() / 3))
+  EXPECT_LE(edit_distance(words_of(turns[0].text), said->words),
+            std::max<int64_t>(1, std::ssize(said->words) / 3))
       << turns[0].text;
 }
 
