@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "core/random.h"
 #include "hear/asr/ears.h"
 #include "hear/asr/paired_decoder.h"
+#include "tests/fakes/campaign_seeds.h"
 #include "tests/fakes/spoken_sound.h"
 
 namespace predgen::ears {
@@ -241,20 +241,9 @@ class PairedTalk {
   std::set<std::string> faults_;
 };
 
-/// PREDGEN_TALKS=N: so many. PREDGEN_TALK=SEED: that one alone.
-std::pair<uint64_t, uint64_t> seeds() {
-  const auto number = [](const char* name) -> std::optional<uint64_t> {
-    const char* value = std::getenv(name);
-    if (value == nullptr) return std::nullopt;
-    return std::strtoull(value, nullptr, 10);
-  };
-  if (const auto seed = number("PREDGEN_TALK")) return {*seed, *seed + 1};
-  return {0, number("PREDGEN_TALKS").value_or(500)};
-}
-
 TEST(PairedTalks, NoWordIsLostOrHeardTwiceAndNothingIsLeft) {
   int64_t num_words = 0, num_wrong = 0, num_stopped = 0, num_careful = 0, num_deaths = 0;
-  const auto [begin, end] = seeds();
+  const auto [begin, end] = campaign_seeds("PREDGEN_TALK", 500);
   for (uint64_t seed = begin; seed < end; ++seed) {
     PairedTalk talk(seed, Fault::kNone);
     const std::set<std::string> faults = talk.run();

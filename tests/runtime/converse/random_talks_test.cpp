@@ -3,27 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
 #include <utility>
 
 #include "core/log.h"
+#include "tests/fakes/campaign_seeds.h"
 #include "tests/fakes/watched_talk.h"
 
 namespace predgen {
 namespace {
 
 constexpr double kSeconds = 5;  // in which a user begins to speak
-
-/// PREDGEN_TALKS=N: so many schedules. PREDGEN_TALK=SEED: that one alone.
-std::pair<uint64_t, uint64_t> seeds() {
-  const auto number = [](const char* name) -> std::optional<uint64_t> {
-    const char* value = std::getenv(name);
-    if (value == nullptr) return std::nullopt;
-    return std::strtoull(value, nullptr, 10);
-  };
-  if (const auto seed = number("PREDGEN_TALK")) return {*seed, *seed + 1};
-  return {0, number("PREDGEN_TALKS").value_or(10'000)};
-}
 
 class RandomTalks : public testing::Test {
  protected:
@@ -37,7 +26,7 @@ class RandomTalks : public testing::Test {
 
 TEST_F(RandomTalks, KeepTheirPromises) {
   int64_t num_turns = 0, num_resumed = 0, num_cut = 0, num_failed = 0, num_guessed = 0;
-  const auto [begin, end] = seeds();
+  const auto [begin, end] = campaign_seeds("PREDGEN_TALK", 10'000);
   for (uint64_t seed = begin; seed < end; ++seed) {
     WatchedTalk talk(seed, kSeconds, Fault::kNone);
     const std::set<std::string> faults = talk.run();

@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 #include <set>
 
 #include "core/random.h"
 #include "core/stop.h"
 #include "runtime/converse/tool_rounds.h"
+#include "tests/fakes/campaign_seeds.h"
 #include "tests/fakes/scheduled_calls.h"
 #include "tests/fakes/stage.h"
 
@@ -390,21 +390,10 @@ class TwoConversations {
   int64_t num_events_ = 0, num_early_ = 0, num_effects_ = 0;
 };
 
-/// PREDGEN_TOOL_SCHEDULES=N: so many. PREDGEN_TOOL_SCHEDULE=SEED: that one alone.
-std::pair<uint64_t, uint64_t> seeds(uint64_t otherwise) {
-  const auto number = [](const char* name) -> std::optional<uint64_t> {
-    const char* value = std::getenv(name);
-    if (value == nullptr) return std::nullopt;
-    return std::strtoull(value, nullptr, 10);
-  };
-  if (const auto seed = number("PREDGEN_TOOL_SCHEDULE")) return {*seed, *seed + 1};
-  return {0, number("PREDGEN_TOOL_SCHEDULES").value_or(otherwise)};
-}
-
 TEST(RandomTools, ChangeNothingButTheWait) {
   const c10::InferenceMode inference;
   Campaign all;
-  const auto [begin, end] = seeds(200);
+  const auto [begin, end] = campaign_seeds("PREDGEN_TOOL_SCHEDULE", 200);
   for (uint64_t seed = begin; seed < end; ++seed) {
     TwoConversations(seed, Fault::kNone, all).run(3);
     ASSERT_TRUE(all.faults.empty()) << "again with PREDGEN_TOOL_SCHEDULE=" << seed << ": "
