@@ -1,20 +1,11 @@
 #include "evaluate/turn_rounds.h"
 
 #include <algorithm>
-#include <sstream>
 #include <string>
 
+#include "text/bare_words.h"
+
 namespace predgen::evaluate {
-namespace {
-
-std::vector<std::string> words_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
-}  // namespace
 
 int64_t round_of(const std::vector<EvalTurn>& turns, size_t index) {
   int64_t round = 1;
@@ -31,7 +22,7 @@ std::optional<double> revised_share(const std::vector<Transcript>& recorded) {
   std::vector<std::string> heard;
   double given_out = 0, taken_back = 0;
   for (const Transcript& transcript : recorded) {
-    std::vector<std::string> words = words_of(transcript.text);
+    std::vector<std::string> words = list_words(transcript.text);
     const auto first_change = std::ranges::mismatch(heard, words);
     taken_back += static_cast<double>(heard.end() - first_change.in1);
     given_out += static_cast<double>(words.end() - first_change.in2);

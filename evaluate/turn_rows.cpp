@@ -2,23 +2,21 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <set>
-#include <sstream>
 
 #include "evaluate/heard_share.h"
 #include "evaluate/last_change.h"
 #include "evaluate/quality.h"
 #include "evaluate/statistics.h"
 #include "evaluate/turn_rounds.h"
+#include "text/bare_words.h"
 
 namespace predgen::evaluate {
 namespace {
 
 /// Share of a text's word 4-grams that occurred earlier in it; 0 for short texts.
 double repetition(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
+  const std::vector<std::string> words = list_words(text);
   if (words.size() < 4) return 0;
   std::set<std::string> seen;
   for (size_t i = 0; i + 4 <= words.size(); ++i) {
@@ -108,10 +106,7 @@ const std::vector<Metric>& metrics() {
   return list;
 }
 
-int64_t num_words(const std::string& text) {
-  std::istringstream stream(text);
-  return std::distance(std::istream_iterator<std::string>(stream), {});
-}
+int64_t num_words(const std::string& text) { return std::ssize(list_words(text)); }
 
 /// The events of the turn, [seconds since the user began, kind, text]; without the sentences after
 /// the first one.

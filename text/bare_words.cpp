@@ -53,9 +53,13 @@ std::string bare_words(std::string_view text) {
   return words;
 }
 
-std::vector<std::string> list_bare_words(std::string_view text) {
-  std::istringstream words(bare_words(text));
+std::vector<std::string> list_words(const std::string& text) {
+  std::istringstream words(text);
   return {std::istream_iterator<std::string>(words), {}};
+}
+
+std::vector<std::string> list_bare_words(std::string_view text) {
+  return list_words(bare_words(text));
 }
 
 }  // namespace predgen

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <sstream>
 #include <string_view>
 #include <vector>
 
 #include "core/text.h"
 #include "hear/asr/inventions.h"
+#include "text/bare_words.h"
 #include "text/end_marks.h"
 
 namespace predgen::ears {
@@ -99,8 +99,7 @@ bool starts_over(const std::vector<std::string>& words, size_t begin) {
 /// once more.
 std::string without_repeats(const std::string& text) {
   std::vector<std::string> words, plain_words;
-  std::istringstream stream(text);
-  for (std::string word; stream >> word;) {
+  for (std::string& word : list_words(text)) {
     plain_words.push_back(plain(word));
     words.push_back(std::move(word));
   }
@@ -141,8 +140,7 @@ std::string in_small_letters(const std::string& text) {
   };
   if (std::any_of(text.begin(), text.end(), is(std::islower))) return text;
   std::string small;
-  std::istringstream stream(text);
-  for (std::string word; stream >> word;) {
+  for (std::string& word : list_words(text)) {
     const bool is_i = word == "I" || word.starts_with("I'");
     std::transform(word.begin() + (is_i ? 1 : 0), word.end(), word.begin() + (is_i ? 1 : 0),
                    [](char byte) {

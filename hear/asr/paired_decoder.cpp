@@ -1,10 +1,9 @@
 #include "hear/asr/paired_decoder.h"
 
 #include <algorithm>
-#include <numeric>
 #include <span>
-#include <sstream>
 
+#include "core/edit_distance.h"
 #include "core/text.h"
 #include "hear/asr/heard_text.h"
 #include "text/bare_words.h"
@@ -18,13 +17,6 @@ constexpr double kSure = 0.5;  // the probability from which on a word behind a 
 constexpr double kSureAlone = 0.7;  // and where there was no check
 constexpr size_t kLateWords = 2;    // at the end of a text, which more sound changes
 
-std::vector<std::string> list_words(const std::string& text) {
-  std::vector<std::string> words;
-  std::istringstream stream(text);
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
 /// The words of `text` behind those that stand for `checked`: other ones, or one more or less. As
 /// many as these, where that is as likely.
 std::string rest_behind(const std::string& text, const std::vector<std::string>& checked) {
@@ -37,18 +29,9 @@ std::string rest_behind(const std::string& text, const std::vector<std::string>&
       owners.push_back(i);
     }
   }
-  std::vector<size_t> costs(parts.size() + 1);  // of each beginning: words to change, add or remove
-  std::iota(costs.begin(), costs.end(), size_t{0});
-  for (const std::string& word : checked) {
-    size_t diagonal = std::exchange(costs[0], costs[0] + 1);
-    for (size_t i = 1; i < costs.size(); ++i) {
-      const size_t replaced = diagonal + (parts[i - 1] == word ? 0 : 1);
-      diagonal = costs[i];
-      costs[i] = std::min({replaced, costs[i] + 1, costs[i - 1] + 1});
-    }
-  }
+  const std::vector<int64_t> edits = edits_to_beginnings(checked, parts);
   size_t best = std::min(checked.size(), parts.size());
-  for (size_t i = 0; i < costs.size(); ++i) best = costs[i] < costs[best] ? i : best;
+  for (size_t i = 0; i < edits.size(); ++i) best = edits[i] < edits[best] ? i : best;
   std::string rest;
   for (size_t i = best == 0 ? 0 : owners[best - 1] + 1; i < words.size(); ++i) {
     rest = joined(rest, " ", words[i]);
