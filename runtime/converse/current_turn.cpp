@@ -62,11 +62,10 @@ GenerationConfig CurrentTurn::answer_config(size_t more_rounds) const {
   const SessionConfig& config = session.config;
   GenerationConfig answer{.max_new_tokens = config.turn.max_new_tokens,
                           .stop_tokens = session.tokenizer.stop_tokens(),
-                          .sampler = sampler,
                           .constraint = constraint,
                           .should_stop = [this] { return stop.stop_requested(); }};
   // Each round is a turn of the session, with draws of its own.
-  if (sampler && more_rounds > 0) {
+  if (config.sampling) {
     answer.sampler = std::make_shared<Sampler>(*config.sampling, result.number + more_rounds);
   }
   if (constraint && more_rounds > 0) {

@@ -76,7 +76,6 @@ struct CurrentTurn {
     Seconds time;
   };
   std::optional<Prepared> prepared{};
-  std::shared_ptr<const Sampler> sampler{};        // none: greedy
   std::shared_ptr<AnswerConstraint> constraint{};  // none: anything
   bool is_over = false;                            // the user's words are final
   size_t trace_bytes = 0;                          // of texts in events

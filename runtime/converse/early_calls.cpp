@@ -30,6 +30,9 @@ void EarlyCalls::note(size_t round, const std::vector<DraftedCall>& calls) {
     const bool hangs_on_it = has_changed && entry.round > round && entry.running;
     return is_gone(entry) || hangs_on_it || (!entry.running && !is_young(entry));
   });
+  const bool has_new = std::ranges::any_of(
+      calls, [&](const DraftedCall& drafted) { return find(drafted.key) == entries_.end(); });
+  if (!has_new) return;
   const std::vector<act::Tool> tools = calls_.tools();
   for (const DraftedCall& drafted : calls) {
     const auto tool = std::ranges::find(tools, drafted.call.name, &act::Tool::name);

@@ -163,9 +163,6 @@ std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const Turn
   CurrentTurn turn{
       .session = parts(), .source = source, .observer = observer, .stop = stop, .round = round};
   turn.result.number = next_turn_++;
-  if (config_.sampling) {
-    turn.sampler = std::make_shared<Sampler>(*config_.sampling, turn.result.number);
-  }
   if (config_.constraint) {
     turn.constraint = std::make_shared<AnswerConstraint>(
         config_.constraint, tokenizer_.stop_tokens(), tokenizer_.vocab_size());
