@@ -34,11 +34,9 @@ double weight_bytes_per_second() {
   return static_cast<double>(matrix.words.nbytes() + matrix.scales.nbytes()) / best;
 }
 
-}  // namespace
-
-std::vector<SuitingModel> measure_models() {
+std::vector<SuitingModel> measured(const std::vector<NamedModel>& all) {
   std::vector<SuitingModel> models;
-  for (const NamedModel& named : models_in(models_folder())) {
+  for (const NamedModel& named : all) {
     try {
       const int64_t bytes = open_checkpoint(named.path)->read_label().num_bytes;
       models.push_back({.name = named.name, .num_bytes = bytes});
@@ -57,11 +55,15 @@ std::vector<SuitingModel> measure_models() {
   return models;
 }
 
+}  // namespace
+
+std::vector<SuitingModel> measure_models() { return measured(models_in(models_folder())); }
+
 std::string measure_better(const std::string& used) {
   const std::vector<NamedModel> models = models_in(models_folder());
   const bool has_choice =
       models.size() > 1 && std::ranges::find(models, used, &NamedModel::name) != models.end();
-  return has_choice ? name_better(measure_models(), used) : "";
+  return has_choice ? name_better(measured(models), used) : "";
 }
 
 }  // namespace predgen::cli

@@ -73,17 +73,21 @@ bool Wake::on_voice(Seconds now, bool is_active) {
   return !is_active || began_awake_;
 }
 
-std::string Wake::on_words(Seconds now, const std::string& words) {
+std::string Wake::counted(Seconds now, const std::string& words, std::optional<size_t> end) {
   has_words_ = !is_blank(words);
   if (has_words_ && is_awake(now)) began_awake_ = true;
-  const std::optional<size_t> end = phrase_.end_in(words);
   skipped_ = words.substr(0, end.value_or(began_awake_ ? 0 : words.size()));
   return std::string(trimmed(std::string_view(words).substr(skipped_.size())));
 }
 
+std::string Wake::on_words(Seconds now, const std::string& words) {
+  return counted(now, words, phrase_.end_in(words));
+}
+
 std::string Wake::on_end(Seconds now, const std::string& words) {
-  std::string counts = on_words(now, words);
-  if (phrase_.end_in(words)) awake_until_ = now + rules_.follow_up;
+  const std::optional<size_t> end = phrase_.end_in(words);
+  std::string counts = counted(now, words, end);
+  if (end) awake_until_ = now + rules_.follow_up;
   began_awake_ = has_words_ = false;
   return counts;
 }

@@ -56,6 +56,9 @@ class Wake {
   const std::string& skipped() const { return skipped_; }
 
  private:
+  /// What counts of words in which the phrase ends at `end`.
+  std::string counted(Seconds now, const std::string& words, std::optional<size_t> end);
+
   const WakeRules rules_;
   const WakePhrase phrase_;
   bool is_answering_ = false;

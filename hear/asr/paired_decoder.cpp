@@ -79,8 +79,8 @@ std::optional<size_t> PairedDecoder::num_confirmed(const std::string& text, cons
   return bare < known.words.size() ? std::nullopt : std::optional(confirmed);
 }
 
-bool PairedDecoder::is_sure(const Decoded& heard, const Heard& known, size_t num_late) {
-  const std::optional<size_t> confirmed = num_confirmed(heard.text, known);
+bool PairedDecoder::is_sure(const Decoded& heard, const Heard& known,
+                            const std::optional<size_t>& confirmed, size_t num_late) {
   if (!confirmed || heard.certainties.size() != list_words(heard.text).size()) return false;
   const double least = known.words.empty() ? kSureAlone : kSure;
   const size_t count = heard.certainties.size() - std::min(num_late, heard.certainties.size());
@@ -100,9 +100,10 @@ std::optional<Decoded> PairedDecoder::decode(const DecodeJob& job, const std::st
   std::optional<Decoded> heard = fast_->decode(job, stop);
   if (!heard) return heard;
   careful_->draft(job, heard->text);
-  known.is_doubtful = !is_sure(*heard, known, kLateWords);
-  heard->is_sure = is_sure(*heard, known, 0);
-  if (!num_confirmed(heard->text, known)) {
+  const std::optional<size_t> confirmed = num_confirmed(heard->text, known);
+  known.is_doubtful = !is_sure(*heard, known, confirmed, kLateWords);
+  heard->is_sure = is_sure(*heard, known, confirmed, 0);
+  if (!confirmed) {
     heard->text = joined(known.checked, " ", rest_behind(heard->text, known.words));
   }
   return heard;

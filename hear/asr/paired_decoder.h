@@ -51,8 +51,9 @@ class PairedDecoder : public Decoder {
                                           const std::stop_token& stop);
   /// How many of the fast one's words the careful one has confirmed; nullopt: it heard others.
   static std::optional<size_t> num_confirmed(const std::string& text, const Heard& known);
-  /// Whether all words but the last `num_late` are believed.
-  static bool is_sure(const Decoded& heard, const Heard& known, size_t num_late);
+  /// Whether all words but the last `num_late` are believed. `confirmed`: as num_confirmed().
+  static bool is_sure(const Decoded& heard, const Heard& known,
+                      const std::optional<size_t>& confirmed, size_t num_late);
 
   const std::unique_ptr<Decoder> fast_;
   const std::unique_ptr<DraftedDecoder> careful_;
