@@ -255,6 +255,10 @@ Json read_gguf_config(const GgufFile& file) {
       file.entry(has_head && !has_embedding ? "output.weight" : "token_embd.weight").shape;
   if (embedding.size() != 2) throw UserError("{}: token_embd.weight is no matrix", where);
 
+  const int64_t num_layers = fields.size("block_count");
+  if (num_layers < 1 || num_layers > kMaxLayers) {
+    fields.fail("block_count", fmt::format("must be 1 to {}", kMaxLayers));
+  }
   Json json{{"architectures", Json::array({architecture})},
             {"model_type", model_type_of(architecture)},
             {"vocab_size", embedding[0]},
@@ -263,7 +267,7 @@ Json read_gguf_config(const GgufFile& file) {
                                   : has_experts(fields) && !fields.has("feed_forward_length")
                                       ? fields.size("expert_feed_forward_length")
                                       : fields.size("feed_forward_length")},
-            {"num_hidden_layers", fields.size("block_count")},
+            {"num_hidden_layers", num_layers},
             {"num_attention_heads", fields.size("attention.head_count")},
             {"max_position_embeddings", fields.size("context_length")},
             {"rms_norm_eps", fields.number("attention.layer_norm_rms_epsilon")},

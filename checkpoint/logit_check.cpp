@@ -52,7 +52,8 @@ class LayeredModel {
       linear->lora_B = on_device(adapted->lora_B);
       linear->lora_scaling = adapted->lora_scaling;
     }
-    hidden_ = layer(config(), hidden_, rotations, masks(layer.window()), {}, &side_);
+    hidden_ = layer(config(), hidden_, rotations, masks(layer.window()), {},
+                    config().has_side_inputs() ? &side_ : nullptr);
   }
 
   void norm() {

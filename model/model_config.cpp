@@ -12,7 +12,6 @@ namespace predgen {
 namespace {
 
 // Far above any model, so that products of sizes cannot overflow.
-constexpr int64_t kMaxLayers = 10'000, kMaxHeadDim = 1 << 16;
 constexpr int64_t kMaxExperts = 1 << 16;  // of all layers, each of which has matrices of its own
 constexpr double kMaxParameters = 1e15;
 

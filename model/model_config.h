@@ -12,6 +12,9 @@
 
 namespace predgen {
 
+// Far above any model, so that products of sizes cannot overflow.
+constexpr int64_t kMaxLayers = 10'000, kMaxHeadDim = 1 << 16;
+
 /// Sizes and constants of a decoder-only transformer, from a Hugging Face config.json as written
 /// by transformers 4 (rope_theta, torch_dtype) or 5 (rope_parameters, dtype). What an architecture
 /// adds is read in architectures/.

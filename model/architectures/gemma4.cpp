@@ -57,8 +57,8 @@ void read_gemma4_heads(const ConfigFields& fields, ModelConfig& config) {
                               ? layer.size("num_global_key_value_heads", config.num_kv_heads)
                               : config.num_kv_heads;
     }
-    if (spec.head_dim % 2 != 0 || spec.head_dim > (1 << 16)) {
-      layer.fail("head_dim", "must be even, and at most 65536");
+    if (spec.head_dim % 2 != 0 || spec.head_dim > kMaxHeadDim) {
+      layer.fail("head_dim", fmt::format("must be even, and at most {}", kMaxHeadDim));
     }
     if (config.num_heads % spec.num_kv_heads != 0) {
       layer.fail("num_key_value_heads", "must divide \"num_attention_heads\"");

@@ -26,12 +26,6 @@ bool take_linear(const Linear& linear, bool with_adapter, CpuLinear& to) {
   return found.has_value();
 }
 
-/// In float32; few of them.
-std::vector<float> values_of(const at::Tensor& tensor) {
-  const at::Tensor wide = tensor.to(at::kFloat).contiguous();
-  return {wide.const_data_ptr<float>(), wide.const_data_ptr<float>() + wide.numel()};
-}
-
 }  // namespace
 
 bool CpuPass::read_attention(const Attention& attention, bool with_adapter, Layer& to) {
@@ -45,7 +39,6 @@ bool CpuPass::read_attention(const Attention& attention, bool with_adapter, Laye
 
 /// Only what all tokens need: the others are read once they are chosen.
 bool CpuPass::read_experts(const Experts& experts, bool with_adapter, Layer& to) {
-  if (experts.expert_scale.defined()) to.expert_scale = values_of(experts.expert_scale);
   const at::Tensor& bias = experts.score_bias;
   const bool has_bias = !bias.defined() ||
                         (bias.is_cpu() && bias.scalar_type() == at::kFloat && bias.is_contiguous());
@@ -69,6 +62,13 @@ bool CpuPass::read(const TransformerParts& model, bool with_adapter) {
   const auto take = [&](const Linear& linear, CpuLinear& to) {
     return take_linear(linear, with_adapter, to);
   };
+  /// In float32; false if they are not as the kernels read them.
+  const auto take_values = [&](const at::Tensor& some, std::vector<float>& to) {
+    if (!is_ready(some, embedding)) return false;
+    to.resize(some.defined() ? static_cast<size_t>(some.numel()) : 0);
+    if (!to.empty()) load(some.const_data_ptr(), std::ssize(to), to.data());
+    return true;
+  };
   layers_.resize(model.layers.size());
   for (size_t i = 0; i < layers_.size(); ++i) {
     const DecoderLayer& from = model.layers[i];
@@ -88,7 +88,8 @@ bool CpuPass::read(const TransformerParts& model, bool with_adapter) {
       }
     }
     if (from.experts && (!read_experts(*from.experts, with_adapter, to) ||
-                         !is_ready(from.experts->input_scale, embedding))) {
+                         !is_ready(from.experts->input_scale, embedding) ||
+                         !take_values(from.experts->expert_scale, to.expert_scale))) {
       return false;
     }
     if (from.layer_input && (!take(from.layer_input->gate, to.input_gate[0]) ||
@@ -99,9 +100,7 @@ bool CpuPass::read(const TransformerParts& model, bool with_adapter) {
     if (from.output_scale.defined()) to.output_scale = from.output_scale.item<float>();
     if (!are_norms_ready(from, embedding)) return false;
     const at::Tensor sinks = from.attention ? from.attention->sinks : at::Tensor();
-    if (!is_ready(sinks, embedding)) return false;
-    to.sinks.resize(sinks.defined() ? static_cast<size_t>(sinks.numel()) : 0);
-    if (!to.sinks.empty()) load(sinks.const_data_ptr(), std::ssize(to.sinks), to.sinks.data());
+    if (!take_values(sinks, to.sinks)) return false;
   }
   if (model.layer_inputs != nullptr &&
       !layer_inputs_.read(*model.layer_inputs, model.config, embedding)) {

@@ -84,7 +84,8 @@ LayerInput::LayerInput(const LayerSource& source)
 at::Tensor LayerInput::operator()(const ModelConfig& config, const at::Tensor& hidden_BTE,
                                   const at::Tensor& own_BTP, const at::Tensor& adapter_gate,
                                   bool width_invariant) const {
-  const at::Tensor opened = at::gelu(gate(hidden_BTE, adapter_gate), "tanh") * own_BTP;
+  const at::Tensor opened =
+      activated(Activation::kGeluTanh, gate(hidden_BTE, adapter_gate), own_BTP);
   return rms_norm(config, out(opened, adapter_gate), norm, width_invariant);
 }
 
