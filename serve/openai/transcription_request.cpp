@@ -64,7 +64,7 @@ bool read_switch(const std::string& name, std::string value) {
 }
 
 void check_language(const std::string& asked, const std::string& heard) {
-  if (asked.empty() || heard.empty() || main_language(asked) == main_language(heard)) return;
+  if (is_heard(asked, heard)) return;
   RequestFields::fail_unsupported(
       "language", fmt::format("is '{}' on this server, which --language sets", heard));
 }

@@ -203,7 +203,7 @@ WyomingHearing& WyomingClient::hearing() {
 void WyomingClient::transcribe(const Json& data) {
   hearing();
   const std::string language = optional_text(data, "language", "transcribe").value_or("");
-  if (!language.empty() && main_language(language) != main_language(host_.offer.language)) {
+  if (!is_heard(language, host_.offer.language)) {
     throw UserError("language {}: {} is heard here; start it with --language", language,
                     host_.offer.language);
   }

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "serve/api_error.h"
-#include "text/sentence/sentence_end.h"
 
 namespace predgen::serve {
 
@@ -87,7 +86,7 @@ void WyomingConversation::add_text(const std::string& text) {
 
 void WyomingConversation::tell_opening(bool is_over) {
   if (!client_.on_opening) return;
-  const std::optional<size_t> end = SentenceEndFinder().next(text_, is_over);
+  const std::optional<size_t> end = ends_.next(text_, is_over);
   if (end) std::exchange(client_.on_opening, {})(text_.substr(0, *end));
 }
 
@@ -97,6 +96,7 @@ void WyomingConversation::finish(const std::string& error) {
   answer_ended_.notify_all();
   const Client client = std::exchange(client_, {});
   const std::string text = std::exchange(text_, {});
+  ends_ = {};
   const bool has_begun = std::exchange(has_begun_, false);
   if (!client.sender) return;
   is_taken_ = false;

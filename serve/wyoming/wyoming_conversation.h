@@ -8,6 +8,7 @@
 #include "core/mutex.h"
 #include "serve/realtime/realtime_conversation.h"
 #include "serve/wyoming/wyoming_sender.h"
+#include "text/sentence/sentence_end.h"
 
 namespace predgen::serve {
 
@@ -53,8 +54,9 @@ class WyomingConversation : private ConversationListener {
 
   mutable Mutex mutex_;
   std::condition_variable answer_ended_;
-  Client client_ GUARDED_BY(mutex_);     // without a sender: nobody
-  std::string text_ GUARDED_BY(mutex_);  // of the answer so far
+  Client client_ GUARDED_BY(mutex_);           // without a sender: nobody
+  std::string text_ GUARDED_BY(mutex_);        // of the answer so far
+  SentenceEndFinder ends_ GUARDED_BY(mutex_);  // in it
   bool is_taken_ GUARDED_BY(mutex_) = false;
   bool has_begun_ GUARDED_BY(mutex_) = false;
   bool is_answering_ GUARDED_BY(mutex_) = false;

@@ -40,7 +40,7 @@ class WyomingConversations {
   void hear(const std::shared_ptr<WyomingConversation>& conversation, const std::string& words);
   /// These are the words of a turn that listen() began. It waits for its client, for 10 s.
   void expect(const std::shared_ptr<WyomingConversation>& conversation, const std::string& text);
-  /// Ends a turn that listen() began, unless it has a client.
+  /// Ends a turn that listen() began, unless it has a client. Null: nothing.
   void forget(const std::shared_ptr<WyomingConversation>& conversation);
 
  private:

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "audio/pcm16.h"
+#include "audio/wav_stream.h"
 #include "core/error.h"
 #include "serve/wyoming/wyoming_host.h"
 
@@ -23,7 +23,7 @@ WyomingHearing::WyomingHearing(const WyomingHost& host, WyomingSender& sender, s
 
 WyomingHearing::~WyomingHearing() {
   recogniser_.reset();
-  if (const auto conversation = give_up()) host_.conversations.forget(conversation);
+  host_.conversations.forget(give_up());
 }
 
 void WyomingHearing::begin(const Json& format) {
@@ -41,7 +41,7 @@ void WyomingHearing::begin(const Json& format) {
   }
   rate_ = rate;
   has_begun_ = true;
-  if (const auto before = give_up()) host_.conversations.forget(before);
+  host_.conversations.forget(give_up());
   auto conversation = host_.conversations.listen(peer_);
   const Lock lock(mutex_);
   conversation_ = std::move(conversation);
@@ -49,15 +49,9 @@ void WyomingHearing::begin(const Json& format) {
 
 void WyomingHearing::add(const std::string& pcm) {
   if (!has_begun_) throw UserError("audio-chunk: audio-start is missing");
-  std::vector<float> samples = from_pcm16(pcm);
-  if (channels_ == 2) {
-    for (size_t i = 0; i + 1 < samples.size(); i += 2) {
-      samples[i / 2] = (samples[i] + samples[i + 1]) / 2;
-    }
-    samples.resize(samples.size() / 2);
-  }
+  const WavStream sound{.sample_rate = rate_, .num_channels = static_cast<size_t>(channels_)};
   try {
-    recogniser_->add(samples);
+    recogniser_->add(sound.mono(pcm));
   } catch (const SoundError& error) {
     throw UserError("{}", error.what());
   }
@@ -91,7 +85,7 @@ void WyomingHearing::on_turn(const RecognisedTurn& turn) {
 }
 
 void WyomingHearing::on_lost(const SoundError& why) {
-  if (const auto conversation = give_up()) host_.conversations.forget(conversation);
+  host_.conversations.forget(give_up());
   sender_.send(error_event(why.what(), "recogniser_failed"));
   sender_.close();
 }
