@@ -21,20 +21,19 @@ Json any_of(const Json& elements) {
 /// Another call follows `between`.
 struct CallForm {
   std::string open{}, name_begin{}, name_end{}, close{}, end{}, between{};
-  bool may_break = false;  // the mark that opens a call may lack the white space after it
+  bool is_written_out = false;  // in free text a call may lack the mark
 };
-
-constexpr const char* kToolCall = "<tool_call>";
 
 CallForm form_of(const Tokenizer& tokenizer) {
   const std::string name = R"({"name": ")";
   switch (tokenizer.tool_format()) {
     case ToolFormat::kHermes:
-      return {.open = kToolCall,
+      return {.open = "<tool_call>",
               .name_begin = "\n" + name,
               .name_end = R"(", "arguments": )",
               .close = "}\n</tool_call>",
-              .between = "\n<tool_call>"};
+              .between = "\n<tool_call>",
+              .is_written_out = true};
     case ToolFormat::kLlama:
       return {
           .name_begin = name, .name_end = R"(", "parameters": )", .close = "}", .between = "; "};
@@ -76,6 +75,7 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer,
                  const std::function<std::string(const Json& function)>& arguments,
                  const Json& form) {
   const CallForm calls = form_of(tokenizer);
+  const bool may_be_free = rules.calls != AnswerRules::Calls::kRequired && form.is_null();
   Json bodies = Json::array();  // of calls, after the mark
   Json begins = Json::array();  // of calls in free text, each with what follows
   for (const Json& tool : Json::parse(rules.tools.json)) {
@@ -83,9 +83,11 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer,
     const std::string name = function["name"].get<std::string>();
     if (!rules.only_tool.empty() && name != rules.only_tool) continue;
     const std::string grammar = arguments(function);
-    for (const char* key : {"\"name\": \"", "\"name\":\""}) {
-      begins.push_back(
-          Json::array({key + name + "\"", written_rest(grammar, !rules.has_many_calls)}));
+    if (calls.is_written_out && may_be_free) {
+      const Json rest = written_rest(grammar, !rules.has_many_calls);
+      for (const char* key : {"\"name\": \"", "\"name\":\""}) {
+        begins.push_back(Json::array({key + name + "\"", rest}));
+      }
     }
     bodies.push_back(
         sequence({literal(calls.name_begin + name + calls.name_end), by_grammar(grammar)}));
@@ -124,7 +126,6 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer,
   } else if (is_list) {
     rest["elements"].insert(rest["elements"].begin(), maybe(" "));
   }
-  if (calls.open != kToolCall) begins.clear();
   begins.push_back(Json::array({calls.open, rest}));
   return {{"type", "dispatch"}, {"rules", begins}, {"loop", rules.has_many_calls && !is_list}};
 }

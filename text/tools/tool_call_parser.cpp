@@ -26,6 +26,11 @@ size_t space_at(std::string_view text, size_t at = 0) {
   return std::min(text.find_first_not_of(kSpace, at), text.size());
 }
 
+/// Where the white space in front of `end` begins.
+size_t space_before(std::string_view text, size_t end) {
+  return text.substr(0, end).find_last_not_of(kSpace) + 1;  // npos + 1 is 0
+}
+
 /// The length of the text's end that may be the beginning of `marker`.
 size_t begun(std::string_view text, std::string_view marker) {
   size_t size = std::min(marker.size() - 1, text.size());
@@ -118,24 +123,20 @@ bool ToolCallParser::find_call(std::vector<Part>& parts, bool is_over) {
                            : std::nullopt;
   const bool is_told = is_over || found != std::string::npos;
   if (written && (written->json || !is_told)) {
-    const size_t end =
-        written->begin == 0 ? 0 : held_.find_last_not_of(kSpace, written->begin - 1) + 1;
+    const size_t end = space_before(held_, written->begin);
     add_text(end, parts);
     if (written->json) enter(*written->json - end);
     return written->json.has_value();
   }
   if (found != std::string::npos) {
-    const size_t last = std::string_view(held_).substr(0, found).find_last_not_of(kSpace);
-    add_text(last == std::string::npos ? 0 : last + 1, parts);
-    enter(held_.find(marker) + marker.size());
+    const size_t end = space_before(held_, found);
+    add_text(end, parts);
+    enter(found + marker.size() - end);
     return true;
   }
   has_begun_ = has_begun_ || begin < held_.size();
   size_t certain = held_.size();
-  if (!is_over) {
-    certain -= begun(held_, marker);
-    certain = certain == 0 ? 0 : held_.find_last_not_of(kSpace, certain - 1) + 1;  // or npos + 1
-  }
+  if (!is_over) certain = space_before(held_, certain - begun(held_, marker));
   add_text(certain, parts);
   return false;
 }

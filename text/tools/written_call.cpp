@@ -43,19 +43,15 @@ std::optional<WrittenCall> call_at(std::string_view text, size_t begin,
   if (fence > 2) reader.pass_all(kLetters);
   if (fence > 0) reader.pass_space();
   const size_t json = reader.at();
-  const bool is_list = !reader.is_at_end() && text[json] == '[';
-  if (is_list) reader.pass("[");
+  const bool is_list = reader.pass("[");
   reader.pass_space();
   if (!reader.pass("{")) return std::nullopt;
   reader.pass_space();
-  const bool is_doubled = !is_list && !reader.is_at_end() && text[reader.at()] == '{';
-  if (is_doubled) reader.pass("{");
-  reader.pass_space();
-  if (!reader.pass("\"name\"")) return std::nullopt;
-  reader.pass_space();
-  if (!reader.pass(":")) return std::nullopt;
-  reader.pass_space();
-  if (!reader.pass("\"")) return std::nullopt;
+  if (!is_list) reader.pass("{");  // doubled
+  for (const char* word : {"\"name\"", ":", "\""}) {
+    reader.pass_space();
+    if (!reader.pass(word)) return std::nullopt;
+  }
   for (const std::string& name : names) {
     Reader rest = reader;
     if (!rest.pass(name + '"')) continue;
