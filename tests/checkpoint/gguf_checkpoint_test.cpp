@@ -80,7 +80,7 @@ TEST_F(GgufCheckpointTest, RefusesWhatWouldChangeTheResult) {
                  {"rope_freqs.weight", "Llama 3"});
   GgufWriter bare;
   bare.add("general.architecture", "llama");
-  expect_refused(bare, {"llama.embedding_length", "missing"});
+  expect_refused(bare, {"llama.block_count", "missing"});
 }
 
 TEST_F(GgufCheckpointTest, TakesWhatChangesNothing) {
