@@ -28,7 +28,7 @@
 namespace predgen::cli {
 namespace {
 
-constexpr EndWaits kEagerWaits = {.shortest_ms = 150, .longest_ms = 600};
+constexpr EndWaits kEagerWaits = {.shortest_ms = 100, .longest_ms = 600};
 
 constexpr const char* kTalkExamples = R"(
 Speak; the answer is drafted meanwhile and begins when your turn is over. How long a pause ends it

@@ -13,7 +13,8 @@ namespace {
 constexpr double kSoundsUnfinished = -1.9, kSoundsFinished = 0.95;
 constexpr double kMostOfWords = 3;    // limit of trust in the words
 constexpr double kUnknownWords = -1;  // most pauses are not ends
-constexpr double kSure = 1, kUnsure = -3.5;
+constexpr double kMarked = 0.7;       // a mark at the end of the words
+constexpr double kSure = 1.5, kUnsure = -3.5;
 
 double log_odds(double probability) { return std::log(probability / (1 - probability)); }
 
@@ -24,11 +25,14 @@ int64_t end_wait_ms(const PauseSigns& signs, const EndWaits& waits) {
   // A probability of 0 or 1 has infinite odds, which are clamped, too.
   if (signs.words) odds = std::clamp(log_odds(*signs.words), -kMostOfWords, kMostOfWords);
   if (signs.sound) odds += std::lerp(kSoundsUnfinished, kSoundsFinished, *signs.sound);
+  if (signs.is_marked) odds += kMarked;
   // A straight line: the longer a pause within a turn, the rarer, by a constant factor per unit of
   // time, so waiting adds to the odds as signs do.
   const double doubt = std::clamp((kSure - odds) / (kSure - kUnsure), 0.0, 1.0);
-  return std::llround(std::lerp(static_cast<double>(waits.shortest_ms),
-                                static_cast<double>(waits.longest_ms), doubt));
+  const auto shortest = static_cast<double>(waits.shortest_ms);
+  const auto longest = static_cast<double>(waits.longest_ms);
+  const double least = signs.is_marked ? shortest : std::min(1.5 * shortest, longest);
+  return std::llround(std::max(std::lerp(shortest, longest, doubt), least));
 }
 
 bool EndOfTurn::is_reached(const PauseSigns& signs) const {

@@ -10,13 +10,14 @@ struct PauseSigns {
   int64_t pause_ms = 0;           // of sound since the voice ended
   std::optional<double> sound{};  // probability, by how it was said; nullopt: unknown
   std::optional<double> words{};  // probability, by what was said
+  bool is_marked = false;         // the recogniser's words end with a mark, as a sentence does
 };
 
-/// How long a user may pause before the turn ends: between these, by how likely it is over. The
-/// shortest is longer than most pauses at a comma: after "My cat scratches the sofa all day," words
-/// and sound are like those at an end.
+/// How long a user may pause before the turn ends: between these, by how likely it is over. If the
+/// recogniser set no mark, not before 1.5 times the shortest, which is longer than most pauses at a
+/// comma: after "My cat scratches the sofa all day," words and sound are like those at an end.
 struct EndWaits {
-  int64_t shortest_ms = 300;  // if it is certainly over
+  int64_t shortest_ms = 200;  // if it is certainly over
   int64_t longest_ms = 1200;  // if it certainly is not
 };
 

@@ -10,7 +10,7 @@ namespace predgen {
 /// What hears, and how long a user may pause.
 struct HearingOptions {
   std::string recogniser = "base", language = "en";
-  double shortest_wait = 0.3, longest_wait = 1.2;  // seconds
+  double shortest_wait = 0.2, longest_wait = 1.2;  // seconds
 
   EndWaits waits() const;
 };

@@ -5,6 +5,7 @@
 
 #include "hear/transcripts/transcript_lines.h"
 #include "text/bare_words.h"
+#include "text/end_marks.h"
 #include "text/word_spacing.h"
 
 namespace predgen {
@@ -17,6 +18,11 @@ constexpr size_t kMaxCommits = 8;
 constexpr size_t kMostExpected = 8;
 constexpr int64_t kUnheard = 300;  // ms of sound that may have no voice although none was reported
 constexpr int64_t kUntilExpected = 150;  // ms: a pass or two of a small model on a CPU
+
+/// Whether the words end as a sentence does; an ellipsis is a hesitation.
+bool is_marked(const std::string& words) {
+  return without_end_marks(words) != words && !words.ends_with("..") && !words.ends_with("\u2026");
+}
 
 SoundError failure(const std::string& why) {
   return {SoundError::Kind::kLost,
@@ -206,7 +212,7 @@ bool TurnRecogniser::is_turn_over() const {
     return end_.is_reached(words_.has_paused, milliseconds(num_samples_ - words_changed_));
   const std::string words = words_.all();
   if (voice_->is_active || !voice_->is_in_words || words.empty()) return false;
-  PauseSigns signs{.pause_ms = pause_ms()};
+  PauseSigns signs{.pause_ms = pause_ms(), .is_marked = is_marked(words)};
   if (end_.by_sound) signs.sound = voice_->end;
   if (!end_.by_words) return end_.is_reached(signs);
   const auto expected =

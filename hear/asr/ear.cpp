@@ -13,7 +13,7 @@ constexpr int64_t kInFront = kRate / 2;        // of a segment: the beginning of
 constexpr int64_t kFirstDecode = kRate / 4;    // samples of voice before the first one
 constexpr int64_t kJudgeAfter = 2 * kWindow;   // samples of a pause
 constexpr int64_t kJudgedPause = 5 * kWindow;  // that the judge wants to hear; it may have to come
-constexpr int64_t kSettled = 4 * kWindow;      // samples of a pause: the mark at the end counts
+constexpr int64_t kSettled = 4 * kWindow;      // samples of a pause: its words are all
 constexpr int64_t kTold = kRate / 10;          // samples of a pause, after which it is told again
 constexpr int64_t kToldPause = 4 * kRate;   // samples; the length of a longer one is not reported
 constexpr int64_t kOtherTurn = 2 * kRate;   // samples of silence that separate turns
@@ -153,11 +153,14 @@ RecognisedSegment Ear::state() const {
   if (!segments_.empty()) {
     const Segment& front = segments_.front();
     const bool is_all = front.is_whole(pace_.lag);
-    const bool is_settled = is_all && (front.is_closed || activity_.silence() >= kSettled);
-    state.text = is_settled ? front.text : without_end_mark(front.text);
+    const auto has_lasted = [&](int64_t pause) {
+      return front.is_closed || activity_.silence() >= pause;
+    };
+    state.text = is_all && has_lasted(pace_.mark) ? front.text : without_end_mark(front.text);
     state.number = front.number;
     state.is_over = is_all && front.is_closed;
-    voice.is_in_words = !activity_.is_active() && is_settled && segments_.size() == 1;
+    voice.is_in_words =
+        !activity_.is_active() && is_all && has_lasted(kSettled) && segments_.size() == 1;
   }
   state.voice = voice;
   return state;

@@ -18,7 +18,8 @@ struct DecoderPace {
   int64_t period = kRate * 2 / 5;  // samples of new sound that are worth another decode
   int64_t longest = 28 * kRate;    // samples of one segment at most
   int64_t lag =
-      VoiceActivity::kPause;  // samples of silence after a word that is surely in the text
+      VoiceActivity::kPause;   // samples of silence after a word that is surely in the text
+  int64_t mark = 4 * kWindow;  // samples of a pause after which the mark at the text's end counts
 };
 
 /// Why a decode is wanted; the later, the sooner.

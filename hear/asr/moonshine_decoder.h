@@ -20,7 +20,7 @@ class MoonshineDecoder : public Decoder {
   /// UserError if it cannot be loaded, or is a different network.
   MoonshineDecoder(const ModelFiles& files, int num_threads);
 
-  DecoderPace pace() const override { return {.period = kRate / 5}; }
+  DecoderPace pace() const override { return {.period = kRate / 5, .mark = VoiceActivity::kPause}; }
   std::optional<Decoded> decode(const DecodeJob& job, const std::stop_token& stop) override;
   void forget(uint32_t stream) override { texts_.erase(stream); }
 

@@ -13,8 +13,8 @@ namespace {
 
 // Chosen on requests that two voices read: with these, as many words are wrong as of the careful
 // one alone (docs/speech.md, "Two recognisers").
-constexpr double kSure = 0.5;  // the probability from which on a word behind a check is believed
-constexpr double kSureAlone = 0.7;  // and where there was no check
+constexpr double kSure = 0.35;  // the probability from which on a word behind a check is believed
+constexpr double kSureAlone = 0.5;  // and where there was no check
 constexpr size_t kLateWords = 2;    // at the end of a text, which more sound changes
 
 /// The words of `text` behind those that stand for `checked`: other ones, or one more or less. As
@@ -52,6 +52,7 @@ std::string early_part(const std::string& text) {
 DecoderPace PairedDecoder::pace() const {
   DecoderPace pace = careful_->pace();
   pace.period = fast_->pace().period;
+  pace.mark = fast_->pace().mark;
   return pace;
 }
 

@@ -28,13 +28,27 @@ TEST(EndOfTurn, WithoutWaitsAPauseOfOneLengthEndsATurn) {
 }
 
 TEST(EndOfTurn, AWaitIsBetweenTheTwoOfTheConfiguration) {
-  const PauseSigns sure{.sound = 1.0, .words = 1.0}, unsure{.sound = 0.0, .words = 0.0};
-  const PauseSigns between{.words = 1 / (1 + std::exp(1.25))};
-  EXPECT_EQ(end_wait_ms(sure, {}), 300);
+  const PauseSigns sure{.sound = 1.0, .words = 1.0, .is_marked = true};
+  const PauseSigns unsure{.sound = 0.0, .words = 0.0};
+  const PauseSigns between{.words = 1 / (1 + std::exp(1))};  // log-odds of -1
+  EXPECT_EQ(end_wait_ms(sure, {}), 200);
   EXPECT_EQ(end_wait_ms(unsure, {}), 1200);
-  EXPECT_EQ(end_wait_ms(between, {}), 750);
+  EXPECT_EQ(end_wait_ms(between, {}), 700);
   EXPECT_EQ(end_wait_ms(between, {.shortest_ms = 0, .longest_ms = 400}), 200);
   EXPECT_EQ(end_wait_ms(between, {.shortest_ms = 500, .longest_ms = 500}), 500);
+}
+
+TEST(EndOfTurn, TheShortestWaitIsOnlyForWordsThatEndWithAMark) {
+  PauseSigns signs{.sound = 1.0, .words = 1.0};
+  EXPECT_EQ(end_wait_ms(signs, {}), 300);
+  EXPECT_EQ(end_wait_ms(signs, {.shortest_ms = 800, .longest_ms = 800}), 800);
+  signs.is_marked = true;
+  EXPECT_EQ(end_wait_ms(signs, {}), 200);
+  PauseSigns between{.words = 1 / (1 + std::exp(1))};
+  const int64_t unmarked = end_wait_ms(between, {});
+  between.is_marked = true;
+  EXPECT_LT(end_wait_ms(between, {}), unmarked);
+  EXPECT_GT(end_wait_ms(between, {}), 300);
 }
 
 TEST(EndOfTurn, SignsShortenOrLengthenTheWait) {

@@ -328,6 +328,23 @@ TEST(TurnRecogniser, WhereTheVoiceIsKnownAPauseIsCountedFromItsLastSample) {
   EXPECT_EQ(ear.turns[0].stopped_at, 2000);
 }
 
+TEST(TurnRecogniser, WordsWithAMarkEndSoonerThanThoseThatTrailOff) {
+  for (const auto& [text, is_soon] : {std::pair{"find me a hotel?", true},
+                                      {"find me a hotel", false},
+                                      {"find me a hotel...", false},
+                                      {"find me a hotel\u2026", false}}) {
+    Ear ear(/*detects=*/true);
+    ear.in.set_end(kByWords);
+    ear.in.add(tone(1000));
+    ear.desk.hear_voice(text, voice(1000, false, 1.0));
+    ear.in.expect_end("find me a hotel", 0.99);
+    ear.in.add(tone(210));
+    EXPECT_THAT(ear.turns, SizeIs(is_soon ? 1 : 0)) << text;
+    ear.in.add(tone(100));
+    EXPECT_THAT(ear.turns, SizeIs(1)) << text;
+  }
+}
+
 TEST(TurnRecogniser, SoundThatTheRecogniserHasNotHeardYetIsNoPause) {
   Ear ear(/*detects=*/true);
   ear.in.add(tone(1000));

@@ -62,9 +62,9 @@ TEST(PairedDecoder, PartialsAreTheFastOnesHoweverSureItIs) {
 
 TEST(PairedDecoder, APauseIsTheFastOnesIfItIsSureOfEachWord) {
   Pair pair;
-  for (const double certainty : {0.75, 0.65}) {
+  for (const double certainty : {0.55, 0.45}) {
     pair.fast.says = {.text = "a b c", .certainties = {0.9, 0.9, certainty}};
-    EXPECT_EQ(pair.decode(at_pause())->is_sure, certainty > 0.7);
+    EXPECT_EQ(pair.decode(at_pause())->is_sure, certainty > 0.5);
   }
   pair.fast.says = {.text = "a b c"};
   EXPECT_FALSE(pair.decode(at_pause())->is_sure) << "it does not say how sure";
@@ -80,9 +80,10 @@ TEST(PairedDecoder, WordsThatTheCarefulOneHasConfirmedNeedNotBeSure) {
   Pair pair;
   pair.careful.says = {.text = "Hello, light-roast coff ee"};
   EXPECT_EQ(pair.decode(partial(PairedDecoder::kFirstCheck))->text, pair.careful.says.text);
-  pair.fast.says = {.text = "hello light roast coffee please", .certainties = {0, 0, 0, 0.5, 0.5}};
+  pair.fast.says = {.text = "hello light roast coffee please",
+                    .certainties = {0, 0, 0, 0.35, 0.35}};
   EXPECT_TRUE(pair.decode(at_pause())->is_sure);
-  pair.fast.says.certainties[3] = 0.4;
+  pair.fast.says.certainties[3] = 0.3;
   EXPECT_FALSE(pair.decode(at_pause())->is_sure);
   EXPECT_THAT(pair.log, ElementsAre("careful", "fast", "draft hello light roast coffee please",
                                     "fast", "draft hello light roast coffee please"));
