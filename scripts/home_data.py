@@ -10,10 +10,11 @@ usage: home_data.py --output FILE [--homes 1000] [--seed 0] [--tools FILE] [--no
   --not-in FILE..   no request is a line of these files, or a quoted text in them, but for case and marks: for
                     evaluations that the data must not know
 
-A row is {"conversation_id": .., "messages": [..]}: a home with a dozen requests, each of which stands alone, so that the
-long prompt is paid once. Calls are written as configs/templates/chatml_tools.jinja has them, and the system message holds
-what that template makes of the functions. Each call is checked against its function's schema and against the home. The same arguments
-give the same file.
+A row is {"conversation_id": .., "messages": [..]}: a home with 14 to 20 requests, each of which stands alone, so that the
+long prompt is paid once. Most calls are followed by the next request, a quarter by what the function says and the answer.
+Calls are written as configs/templates/chatml_tools.jinja has them, and the system message holds what that template makes
+of the functions. Each call is checked against its function's schema and against the home. The same arguments give the same
+file.
 """
 import argparse
 import json
@@ -28,7 +29,7 @@ TEXT, WHERE = {"type": "string"}, ("name", "area", "floor")
 PERCENT = {"type": "integer", "minimum": 0, "maximum": 100}
 
 
-def function(name, description, places=(), required=(), **properties):
+def function(name, description, places=(), required=(), /, **properties):
     shown = {**dict.fromkeys(places, TEXT), **properties}
     return {"type": "function", "function": {"name": name, "description": description, "parameters": {
         "type": "object", "properties": shown, "required": list(required)}}}
@@ -39,21 +40,26 @@ DOMAIN = {"type": "array", "items": TEXT}
 TOOLS = {
     None: [function("HassTurnOn", "Switches devices on; opens covers, locks locks.", WHERE, domain=DOMAIN),
            function("HassTurnOff", "Switches devices off; closes covers, unlocks locks.", WHERE, domain=DOMAIN),
+           function("HassCancelAllTimers", "Ends all timers.", ("area",)),
            function("GetLiveContext", "Tells the current states of devices.", ("name", "area"), domain={"anyOf": [TEXT, DOMAIN]}),
            function("GetDateTime", "Tells the date and the time.")],
-    "light": [function("HassLightSet", "Sets a light's brightness or colour.", WHERE, domain=DOMAIN, color=TEXT, brightness=PERCENT)],
-    "cover": [function("HassSetPosition", "Moves a cover to a position.", WHERE, ["position"], domain=DOMAIN, position=PERCENT)],
-    "climate": [function("HassClimateSetTemperature", "Sets the temperature that a room is heated to.", WHERE, ["temperature"],
-                         temperature={"type": "number"})],
+    "light": [function("HassLightSet", "Sets a light's brightness or colour.", WHERE, domain=DOMAIN, color=TEXT, temperature=PERCENT,
+                       brightness=PERCENT)],
+    "cover": [function("HassSetPosition", "Moves a cover to a position.", WHERE, ["position"], domain=DOMAIN, position=PERCENT),
+              function("HassStopMoving", "Stops what moves.", WHERE, domain=DOMAIN)],
+    "climate": [function("HassClimateSetTemperature", "Sets the temperature that a room is heated to.", (), ["temperature"],
+                         temperature={"type": "number"}, area=TEXT, name=TEXT, floor=TEXT)],
     "fan": [function("HassFanSetSpeed", "Sets a fan's speed.", WHERE, ["percentage"], domain=DOMAIN, percentage=PERCENT)],
     "media_player": [function("HassMediaPause", "Pauses what is playing.", WHERE),
                      function("HassMediaUnpause", "Goes on with what was paused.", WHERE),
+                     function("HassMediaNext", "Skips to what comes next.", WHERE),
                      function("HassSetVolume", "Sets how loud a player is.", WHERE, ["volume_level"], volume_level=PERCENT)],
     "vacuum": [function("HassVacuumStart", "Lets a vacuum cleaner begin.", WHERE),
                function("HassVacuumReturnToBase", "Sends a vacuum cleaner to its dock.", WHERE)],
-    "todo": [function("HassListAddItem", "Adds something to a list.", ("item", "name"), ["item", "name"])],
+    "todo": [function("HassListAddItem", "Adds something to a list.", ("item", "name"), ["item", "name"]),
+             function("HassListCompleteItem", "Ticks something off.", ("item", "name"), ["item", "name"])],
 }
-TIMER = function("HassStartTimer", "Starts a timer.", ["name"], hours=PERCENT, minutes=PERCENT, seconds=PERCENT)
+TIMER = function("HassStartTimer", "Starts a timer.", hours=PERCENT, minutes=PERCENT, seconds=PERCENT, name=TEXT)
 TIMER["function"]["parameters"]["anyOf"] = [{"required": [unit]} for unit in ("hours", "minutes", "seconds")]
 
 
@@ -62,10 +68,10 @@ class Home:
 
     def __init__(self, draw, given_tools):
         self.draw = draw
-        self.rooms = draw.sample(words.ROOMS, draw.randint(3, 8))
+        self.rooms = draw.sample(words.ROOMS, draw.randint(2, 6))
         self.devices, taken = [], set()
-        domains = ["light"] + draw.sample([one for one in words.THINGS if one != "light"], draw.randint(3, 9))
-        for _ in range(draw.randint(6, 22)):
+        domains = ["light"] + draw.sample([one for one in words.THINGS if one != "light"], draw.randint(2, 7))
+        for _ in range(draw.randint(5, 13) if draw.random() < 0.85 else draw.randint(14, 28)):
             domain = draw.choice(domains + ["light"])
             area = draw.choice(self.rooms) if draw.random() < 0.9 else None
             thing = draw.choice(words.THINGS[domain])
@@ -82,6 +88,7 @@ class Home:
                                  "state": draw.choice(words.STATES[domain])})
         self.devices.sort(key=lambda device: device["name"])
         self.has_timers = draw.random() < 0.5
+        self.here = draw.choice(self.rooms) if draw.random() < 0.4 else None  # the room of who speaks
         there = {device["domain"] for device in self.devices}
         self.tools = [tool for domain, some in TOOLS.items() if domain is None or domain in there for tool in some]
         self.tools += [TIMER] if self.has_timers else []
@@ -100,20 +107,17 @@ class Home:
         return "\n".join(lines)
 
     def prompt(self):
-        manner = self.draw.choice(["You are a voice assistant for Home Assistant.", "You look after this home and are spoken to.",
-                                   "You are the assistant of a home."])
-        rules = ["Answer in plain text, briefly and truthfully.", "Control the home only by calling functions.",
-                 "Pass a device's name and domain, or an area and a domain.", "Locks: HassTurnOn locks, HassTurnOff unlocks.",
-                 "Look up current states with GetLiveContext; what exists is listed below."]
-        kept = [rule for rule in rules if self.draw.random() < 0.8]
+        rules = [rule for rule in words.RULES if self.draw.random() < 0.6]
+        if self.here:
+            rules.append(f"You are in area {self.here} and all generic commands like 'turn on the lights' should target this area.")
         if not self.has_timers:
-            kept.append("This device has no timers.")
-        head = " ".join([manner, *kept]) if self.draw.random() < 0.5 else "\n".join([manner, *kept])
+            rules.append("This device is not able to start timers.")
+        head = (" " if self.draw.random() < 0.5 else "\n").join([self.draw.choice(words.MANNERS), *rules])
         return f"{head}\nStatic Context: An overview of the areas and the devices in this smart home:\n{self.yaml()}\n"
 
     def system(self):
         """With the functions, as configs/templates/chatml_tools.jinja puts them."""
-        shown = "".join(json.dumps(tool["function"], ensure_ascii=False) + "\n" for tool in self.tools)
+        shown = "".join(f"{name_of(tool)}({', '.join(tool['function']['parameters']['properties'])})\n" for tool in self.tools)
         return (f"Functions that you may call:\n{shown}Write each call as <tool_call>{{\"name\": its name, \"arguments\": an "
                 f"object}}</tool_call>.\n\n{self.prompt()}")
 
@@ -155,7 +159,8 @@ def action_of(draw, device):
     colour, item, warm = draw.choice(words.COLOURS), draw.choice(words.ITEMS), draw.randint(16, 25)
     switched = [("on", "HassTurnOn", {}, {}), ("off", "HassTurnOff", {}, {})]
     return draw.choice({
-        "light": switched * 2 + [("brightness", "HassLightSet", {"brightness": n}, {"n": n}),
+        "light": switched * 2 + [("lit", "HassTurnOn", {}, {}), ("unlit", "HassTurnOff", {}, {}),
+                                 ("brightness", "HassLightSet", {"brightness": n}, {"n": n}),
                                  ("colour", "HassLightSet", {"color": colour}, {"colour": colour})],
         "switch": switched,
         "fan": switched + [("speed", "HassFanSetSpeed", {"percentage": n}, {"n": n})],
@@ -183,10 +188,16 @@ def call(home, function_name, arguments):
     return f'<tool_call>\n{{"name": "{function_name}", "arguments": {json.dumps(arguments, ensure_ascii=False)}}}\n</tool_call>'
 
 
-def said(draw, device):
+def said(home, device):
     """A device as somebody says it."""
-    name = draw.choice([device["name"], *device["aliases"]])
-    return name if "'s " in name else f"the {name.lower() if draw.random() < 0.7 else name}"
+    draw = home.draw
+    name, area = draw.choice([device["name"], *device["aliases"]]), device["area"]
+    others = {one["name"] for one in home.devices}
+    if area and name.startswith(area + " ") and name[len(area) + 1:] not in others and draw.random() < 0.25:
+        return f"the {name[len(area) + 1:].lower()} in the {area.lower()}"
+    if draw.random() < 0.7:
+        name = name if "'s " in name and draw.random() < 0.5 else name.lower()
+    return name if "'s " in name or draw.random() < 0.15 else f"the {name}"
 
 
 def result(home, devices, why=""):
@@ -200,19 +211,30 @@ def spoken(text):
     return text[:1].upper() + text[1:]
 
 
+def asked(draw, text):
+    """A request as a recogniser or somebody who types has it."""
+    around = draw.choice(words.AROUND)
+    text = spoken(around.format(ask=spoken(text) if around.startswith("{") else text[:1].lower() + text[1:]))
+    return text.lower().rstrip(".?!") if draw.random() < 0.25 else text
+
+
 def exchange(home):
     """A request and what follows until the assistant's last word; None: this home has nothing for it."""
     draw = home.draw
-    kind = draw.choices(["device", "area", "two", "state", "absent", "which", "timer", "talk"], [8, 3, 2, 4, 3, 1, 1, 3])[0]
+    kind = draw.choices(["device", "area", "here", "two", "state", "absent", "which", "timer", "talk"],
+                        [10, 4, 2, 1.5, 3, 3, 0.7, 0.7, 2])[0]
     if kind == "talk":
         return [list(draw.choice(words.TALK))]
     if kind == "absent":
-        known = " ".join(device["name"].lower() for device in home.devices)
-        thing = draw.choice(words.ABSENT)
-        if thing.lower() in known:
+        known = " ".join(one.lower() for device in home.devices for one in [device["name"], *device["aliases"]])
+        domain = draw.choice(["light", "switch", "fan", "cover", "media_player"])
+        thing, room = draw.choice(words.ABSENT + words.THINGS[domain]), draw.choice(words.ROOMS)
+        if draw.random() < 0.5 and room not in home.rooms:
+            thing = draw.choice([f"{room} {thing}", f"{thing} in the {room}"])
+        elif thing.split()[-1].lower() in known:
             return None
         ask = draw.choice(words.ASK[draw.choice(["on", "off"])] + ["Is {thing} on?"])
-        return [[spoken(ask.format(thing=f"the {thing.lower()}")), draw.choice(words.NO_SUCH).format(thing=thing.lower())]]
+        return [[asked(draw, ask.format(thing=f"the {thing.lower()}")), draw.choice(words.NO_SUCH).format(thing=thing.lower())]]
     if kind == "timer":
         n = draw.randint(2, 55)
         ask = draw.choice(words.ASK["timer"]).format(n=n)
@@ -220,7 +242,9 @@ def exchange(home):
             return [[ask, "I have no timers here, sorry."]]
         return [[ask, call(home, "HassStartTimer", {"minutes": n})], [result(home, []), words.DONE["timer"].format(n=n)]]
     if kind == "area":
-        return area_exchange(home)
+        return area_exchange(home, draw.choice(home.rooms))
+    if kind == "here":
+        return area_exchange(home, home.here, is_here=True) if home.here else None
     device = draw.choice(home.devices)
     if kind == "which":
         same = [one for one in home.devices if one["domain"] == device["domain"] and one["name"].split()[-1] == device["name"].split()[-1]]
@@ -229,18 +253,19 @@ def exchange(home):
             return None
         thing = f"the {device['name'].split()[-1].lower()}"
         ask = draw.choice(words.ASK[action[0]]).format(thing=thing, **action[3])
-        return [[spoken(ask), draw.choice(words.WHICH).format(names=", ".join(one["name"] for one in same))]]
+        return [[asked(draw, ask), draw.choice(words.WHICH).format(names=", ".join(one["name"] for one in same))]]
     if kind == "state":
         if "GetLiveContext" not in home.names:
             return None
-        thing = said(draw, device)
+        thing = said(home, device)
         state = words.STATE_WORDS.get((device["domain"], device["state"]), device["state"])
         looked = json.dumps({"success": True, "result": "Live Context: An overview of the areas and the devices in this smart home:\n"
                              + home.yaml(with_state=True, devices=[device]) + "\n"}, ensure_ascii=False)
-        asked = call(home, "GetLiveContext", {"name": device["name"], "domain": device["domain"]})
+        looks = call(home, "GetLiveContext", {"name": device["name"]})
         says = f"{thing} has {state} things." if device["domain"] == "todo" else f"{thing} says {state}." \
             if device["domain"] == "sensor" else f"{thing} is {state}."
-        return [[spoken(words.ASK_STATE[device["domain"]].format(thing=thing)), asked], [looked, spoken(says)]]
+        ask = draw.choice(words.ASK_STATE[device["domain"]]).format(thing=thing)
+        return [[asked(draw, ask), looks], [looked, spoken(says)]]
     return device_exchange(home, draw.sample(home.devices, 2) if kind == "two" else [device])
 
 
@@ -251,33 +276,37 @@ def device_exchange(home, devices):
         if not action or action[1] not in home.names:
             return None
         kind, name, arguments, more = action
-        thing = said(draw, device)
+        thing = said(home, device)
         asks.append(draw.choice(words.ASK[kind]).format(thing=thing, **more))
-        calls.append(call(home, name, {"name": device["name"], "domain": [device["domain"]], **arguments}))
+        calls.append(call(home, name, {"name": device["name"], **arguments}))
         says.append(spoken(words.DONE[kind].format(thing=thing, **more)))
     ask = asks[0] if len(asks) == 1 else f"{asks[0].rstrip('.?!')} and {asks[1][:1].lower()}{asks[1][1:]}"
     why = "the device does not answer" if draw.random() < 0.08 else ""
     results = [result(home, [device], why) for device in devices]
     answer = draw.choice(words.FAILED).format(why=why) if why else " ".join(says)
-    return [[spoken(ask), "\n".join(calls)], ["\n</tool_response>\n<tool_response>\n".join(results), answer]]
+    return [[asked(draw, ask), "\n".join(calls)], ["\n</tool_response>\n<tool_response>\n".join(results), answer]]
 
 
-def area_exchange(home):
+def area_exchange(home, area, is_here=False):
     draw = home.draw
-    places = sorted({(device["area"], device["domain"]) for device in home.devices if device["area"] and device["domain"] in words.PLURALS})
-    if not places:
+    domains = sorted({device["domain"] for device in home.devices if device["area"] == area and device["domain"] in words.PLURALS})
+    if not domains:
         return None
-    area, domain = draw.choice(places)
+    domain, lower = draw.choice(domains), area.lower() if area.isascii() else area
     action = action_of(draw, {"domain": domain})
     if action[1] not in home.names:
         return None
-    thing = f"the {words.PLURALS[domain]} in the {area.lower() if area.isascii() else area}"
-    ask = draw.choice(words.ASK[action[0]]).format(thing=thing, **action[3]).replace(" is ", " are ")
+    several = words.PLURALS[domain]
+    thing = draw.choice([f"the {several}", several, f"all {several}", f"the {several} here"] if is_here else
+                        [f"the {several} in the {lower}", f"the {lower} {several}", f"all {several} in the {lower}",
+                         f"every {several[:-1]} in the {lower}", f"{lower} {several}"])
+    ask = draw.choice(words.ASK[action[0]]).format(thing=thing, **action[3])
+    ask = ask if "every" in thing else ask.replace(f"{thing} is ", f"{thing} are ")
     says = words.DONE[action[0]].format(thing=thing, **action[3])
-    for one, more in ((" is ", " are "), (" opens", " open"), (" closes", " close"), (" moves", " move"), (" runs", " run")):
+    for one, more in () if "every" in thing else ((" is ", " are "), (" opens", " open"), (" closes", " close"), (" moves", " move"), (" runs", " run")):
         says = says.replace(one, more)
     devices = [one for one in home.devices if one["area"] == area and one["domain"] == domain]
-    return [[spoken(ask), call(home, action[1], {"area": area, "domain": [domain], **action[2]})], [result(home, devices), spoken(says)]]
+    return [[asked(draw, ask), call(home, action[1], {"area": area, "domain": [domain], **action[2]})], [result(home, devices), spoken(says)]]
 
 
 def bare(text):
@@ -294,7 +323,7 @@ def known_requests(files):
 
 
 def conversation(home, number, forbidden, counts):
-    messages, left = [{"role": "system", "content": home.system()}], home.draw.randint(8, 14)
+    messages, left = [{"role": "system", "content": home.system()}], home.draw.randint(14, 20)
     while left:
         turns = exchange(home)
         if turns is None:
@@ -303,6 +332,8 @@ def conversation(home, number, forbidden, counts):
             counts["left out"] += 1
             continue
         left -= 1
+        if len(turns) > 1 and home.draw.random() < 0.75:
+            turns = turns[:1]
         counts["requests"] += 1
         for i, (ask, answer) in enumerate(turns):
             content = ask if i == 0 else f"<tool_response>\n{ask}\n</tool_response>"

@@ -67,8 +67,8 @@ Settings tools_settings(ServeConfig& config) {
                   },
                   "must be some of the sums in api_keys_sha256 above"),
           Setting("constrain_names", config.tools.constrain_names,
-                  "calls of Home Assistant's functions name only devices, areas and domains that "
-                  "its system prompt lists")
+                  "calls of Home Assistant's functions are such as the home in its system prompt "
+                  "can carry out")
               .as("--constrain-names")};
 }
 

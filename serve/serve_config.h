@@ -50,7 +50,7 @@ struct ToolsConfig {
   std::string file{};                          // of tool servers; empty: none
   std::vector<std::string> api_keys_sha256{};  // keys whose requests may use them; empty: all
   bool constrain_names =
-      false;  // calls name only what Home Assistant's prompt lists (home_names.h)
+      false;  // calls are such as the home in the prompt can carry out (home_names.h)
 };
 
 /// What settings_of() says, and in configs/runtime/serve.yaml. Of its SessionOptions, `max_context`

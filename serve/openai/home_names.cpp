@@ -1,7 +1,9 @@
 #include "serve/openai/home_names.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <string_view>
+#include <utility>
 
 #include "core/error.h"
 #include "core/json.h"
@@ -33,21 +35,23 @@ std::string unquoted(const std::string& scalar) {
   return text;
 }
 
+/// Each text once.
+void add(const std::string& text, std::vector<std::string>& texts) {
+  if (text.empty() || std::ranges::find(texts, text) != texts.end()) return;
+  texts.push_back(text);
+}
+
 /// The texts between commas.
-void add_names(const std::string& scalar, std::vector<std::string>& names) {
+std::vector<std::string> listed(const std::string& scalar) {
   constexpr std::string_view kComma = ", ";
   const std::string text = unquoted(scalar);
+  std::vector<std::string> texts;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(kComma, begin), text.size());
-    const std::string name = text.substr(begin, end - begin);
-    if (!name.empty() && std::ranges::find(names, name) == names.end()) {
-      if (names.size() >= kMostNames) {
-        throw UserError("the system message lists more than {} names of a home", kMostNames);
-      }
-      names.push_back(name);
-    }
+    add(text.substr(begin, end - begin), texts);
     begin = end + kComma.size();
   }
+  return texts;
 }
 
 std::string_view line_at(std::string_view text, size_t begin) {
@@ -56,41 +60,135 @@ std::string_view line_at(std::string_view text, size_t begin) {
   return line;
 }
 
-/// Whether a function is one of Home Assistant's. Several APIs together put their own name in
-/// front.
-bool is_of_home(std::string_view function) {
+/// The name of one of Home Assistant's functions, without that of its API, which several APIs
+/// together put in front; empty: it is another's.
+std::string_view own_name(std::string_view function) {
   if (const size_t api = function.rfind("__"); api != std::string_view::npos) {
     function.remove_prefix(api + 2);
   }
-  return function == "GetLiveContext" || function.starts_with("Hass");
+  return function == "GetLiveContext" || function.starts_with("Hass") ? function : "";
+}
+
+/// Whether a function is for devices of a domain.
+bool is_for(std::string_view function, const std::string& domain) {
+  const auto is_any = [&](std::initializer_list<std::string_view> domains) {
+    return std::ranges::find(domains, domain) != domains.end();
+  };
+  if (function == "GetLiveContext" || domain.empty()) return true;
+  if (function == "HassLightSet") return domain == "light";
+  if (function == "HassFanSetSpeed") return domain == "fan";
+  if (function.starts_with("HassClimate")) return domain == "climate";
+  if (function.starts_with("HassHumidifier")) return domain == "humidifier";
+  if (function.starts_with("HassVacuum")) return domain == "vacuum";
+  if (function.starts_with("HassLawnMower")) return domain == "lawn_mower";
+  if (function.starts_with("HassList")) return domain == "todo";
+  if (function == "HassSetPosition" || function == "HassStopMoving") {
+    return is_any({"cover", "valve"});
+  }
+  if (function.starts_with("HassMedia") || function.starts_with("HassSetVolume")) {
+    return domain == "media_player";
+  }
+  // What only tells something cannot be switched.
+  return !is_any({"sensor", "binary_sensor", "weather", "person", "device_tracker", "todo",
+                  "calendar", "event", "sun", "zone"});
+}
+
+/// What the devices that a function is for are called.
+struct Names {
+  std::vector<std::string> unique{}, shared{};  // of one device, of several
+  std::vector<std::string> areas{}, shared_areas{}, domains{};
+};
+
+Names names_for(std::string_view function, const std::vector<HomeDevice>& home) {
+  Names names;
+  for (const HomeDevice& device : home) {
+    if (!is_for(function, device.domain)) continue;
+    for (const std::string& name : device.names) {
+      const bool is_shared =
+          std::ranges::count_if(home, [&](const HomeDevice& other) {
+            return is_for(function, other.domain) && std::ranges::count(other.names, name) > 0;
+          }) > 1;
+      add(name, is_shared && !device.areas.empty() ? names.shared : names.unique);
+      if (!is_shared) continue;
+      for (const std::string& area : device.areas) add(area, names.shared_areas);
+    }
+    for (const std::string& area : device.areas) add(area, names.areas);
+    add(device.domain, names.domains);
+  }
+  return names;
 }
 
 /// Only `names` where a schema says a text, or a list of texts.
-void restrict(Json& schema, const std::vector<std::string>& names, int64_t& left) {
-  if (names.empty() || !schema.is_object() || schema.contains("enum")) return;
+Json restricted(Json schema, const std::vector<std::string>& names, int64_t& left) {
+  if (names.empty() || !schema.is_object()) return schema;
   if (schema.value("type", Json()) == "string") {
     left -= std::ssize(names);
     if (left < 0) throw UserError("the functions have too many places for names of the home");
     schema["enum"] = names;
   }
-  if (schema.contains("items")) restrict(schema["items"], names, left);
-  if (!schema.value("anyOf", Json()).is_array()) return;
-  for (Json& one : schema["anyOf"]) restrict(one, names, left);
+  if (schema.contains("items")) {
+    schema["items"] = restricted(schema["items"], names, left);
+    schema["minItems"] = 1;
+  }
+  if (schema.value("anyOf", Json()).is_array()) {
+    for (Json& one : schema["anyOf"]) one = restricted(one, names, left);
+  }
+  return schema;
+}
+
+/// A function's arguments in each way to say which devices are meant.
+Json ways_to_call(std::string_view function, const Json& parameters, const Names& names,
+                  int64_t& left) {
+  using Kept = std::vector<std::pair<std::string, const std::vector<std::string>*>>;
+  Json ways = Json::array();
+  const Json& properties = parameters["properties"];
+  /// Of the arguments that say which devices, those of `kept`, which are required.
+  const auto add_way = [&](const Kept& kept) {
+    for (const auto& [key, values] : kept) {
+      if (!properties.contains(key) || values->empty()) return;
+    }
+    Json way = parameters;
+    way["properties"] = Json::object();
+    way["additionalProperties"] = false;
+    if (!way.value("required", Json()).is_array()) way["required"] = Json::array();
+    for (const auto& [key, schema] : properties.items()) {
+      const auto known = std::ranges::find(kept, key, &Kept::value_type::first);
+      const bool says_which = key == "name" || key == "area" || key == "floor" || key == "domain" ||
+                              key == "device_class";
+      if (says_which && known == kept.end()) continue;
+      way["properties"][key] =
+          known == kept.end() ? schema : restricted(schema, *known->second, left);
+      if (known == kept.end() || std::ranges::count(way["required"], Json(key)) > 0) continue;
+      way["required"].push_back(key);
+    }
+    ways.push_back(way);
+  };
+  add_way({{"name", &names.unique}});
+  add_way({{"name", &names.shared}, {"area", &names.shared_areas}});
+  // An area alone would be all that is in it.
+  if (properties.contains("domain")) {
+    add_way({{"area", &names.areas}, {"domain", &names.domains}});
+  } else {
+    add_way({{"area", &names.areas}});
+  }
+  if (function == "GetLiveContext") add_way({{"domain", &names.domains}});
+  return ways;
 }
 
 }  // namespace
 
-HomeNames read_home_names(const std::string& prompt) {
-  HomeNames names;
+std::vector<HomeDevice> read_home(const std::string& prompt) {
+  std::vector<HomeDevice> home;
+  size_t num_names = 0;
+  bool is_within = false;  // an entry of such a list
   for (size_t at = 0; at < prompt.size(); at = prompt.find('\n', at)) {
     if (prompt[at] == '\n') ++at;
     std::string_view line = line_at(prompt, at);
-    if (!line.starts_with(kItem) && !line.starts_with(kIndent)) continue;
+    const bool is_new = line.starts_with(kItem);
+    is_within = is_within && !is_new && line.starts_with(kIndent);
+    if (!is_new && !is_within) continue;
     line.remove_prefix(kItem.size());
-    for (auto& [key, list] :
-         {std::pair<std::string_view, std::vector<std::string>*>{"names: ", &names.devices},
-          {"domain: ", &names.domains},
-          {"areas: ", &names.areas}}) {
+    for (const std::string_view key : {"names: ", "domain: ", "areas: "}) {
       if (!line.starts_with(key)) continue;
       std::string scalar(line.substr(key.size()));
       // A long one goes on below.
@@ -101,10 +199,22 @@ HomeNames read_home_names(const std::string& prompt) {
         scalar += " ";
         scalar += more.substr(std::min(more.find_first_not_of(' '), more.size()));
       }
-      add_names(scalar, *list);
+      if (is_new) home.emplace_back();
+      is_within = true;
+      if (key == "domain: ") {
+        home.back().domain = unquoted(scalar);
+        continue;
+      }
+      std::vector<std::string>& texts = key == "names: " ? home.back().names : home.back().areas;
+      texts = listed(scalar);
+      num_names += texts.size();
+      if (num_names > kMostNames) {
+        throw UserError("the system message lists more than {} names of a home", kMostNames);
+      }
     }
   }
-  return names;
+  std::erase_if(home, [](const HomeDevice& device) { return device.names.empty(); });
+  return home;
 }
 
 ToolSet with_home_names(ToolSet tools, const std::vector<Message>& messages) {
@@ -113,25 +223,22 @@ ToolSet with_home_names(ToolSet tools, const std::vector<Message>& messages) {
   for (const Message& message : messages) {
     if (message.role == "system") prompt += message.content + "\n";
   }
-  const HomeNames names = read_home_names(prompt);
-  if (names.devices.empty()) return tools;
+  const std::vector<HomeDevice> home = read_home(prompt);
+  if (home.empty()) return tools;
   Json list = Json::parse(tools.json);
   int64_t left = kMostPlaces;
   for (Json& tool : list) {
     Json& function = tool["function"];
     Json& parameters = function["parameters"];
     const std::string name = function["name"].get<std::string>();
-    if (!is_of_home(name)) continue;
+    const std::string_view own = own_name(name);
+    if (own.empty()) continue;
     if (!parameters.is_object() || !parameters.value("properties", Json()).is_object()) continue;
     parameters["additionalProperties"] = false;
-    if (name.find("Timer") != std::string::npos) continue;  // they have names of their own
-    Json& properties = parameters["properties"];
-    for (auto& [key, known] :
-         {std::pair<const char*, const std::vector<std::string>*>{"name", &names.devices},
-          {"area", &names.areas},
-          {"domain", &names.domains}}) {
-      if (properties.contains(key)) restrict(properties[key], *known, left);
-    }
+    // Timers have names of their own.
+    if (own.find("Timer") != std::string_view::npos || parameters.contains("anyOf")) continue;
+    const Json ways = ways_to_call(own, parameters, names_for(own, home), left);
+    if (!ways.empty()) parameters = Json{{"anyOf", ways}};
   }
   tools.json = list.dump();
   return tools;

@@ -7,19 +7,25 @@
 
 namespace predgen::serve {
 
-/// What a home's own list names.
-struct HomeNames {
-  std::vector<std::string> devices, areas, domains;
+/// A device, or another thing of a home, as a home's own list has it.
+struct HomeDevice {
+  std::vector<std::string> names{};  // the first one, and by what else it is called
+  std::string domain{};              // "light"; empty: the list does not say
+  std::vector<std::string> areas{};
+
+  bool operator==(const HomeDevice&) const = default;
 };
 
-/// The names in the list of entities that Home Assistant puts into its system prompt: a YAML list
-/// of `names`, `domain` and `areas`, where names and areas are separated by commas. Anything else
-/// in the text is passed over. Each name comes once.
-HomeNames read_home_names(const std::string& prompt);
+/// The list of entities that Home Assistant puts into its system prompt: a YAML list of `names`,
+/// `domain` and `areas`, where names and areas are separated by commas. Anything else in the text
+/// is passed over.
+std::vector<HomeDevice> read_home(const std::string& prompt);
 
-/// `tools` in which Home Assistant's own functions take only the names, areas and domains that the
-/// system messages list, where these list any, and no other arguments than their own. Floors and
-/// names of timers are free, and functions of others stay as they are.
+/// `tools` in which Home Assistant's own functions take what it can carry out in the home that the
+/// system messages list: either the name of a device that the function is for (with its area, if
+/// others are called so, too), or an area with such devices and their domain; then the function's
+/// other arguments, but no floors and no classes of devices, which the list does not have.
+/// Functions for timers, those of others, and all without such a list stay as they are.
 ToolSet with_home_names(ToolSet tools, const std::vector<Message>& messages);
 
 }  // namespace predgen::serve

@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True
 
 import home_data  # noqa: E402
 
+KNOWN = {home_data.name_of(tool): tool for tool in [*sum(home_data.TOOLS.values(), []), home_data.TIMER]}
 CALL = re.compile(r'<tool_call>\n(.*?)\n</tool_call>')
 folder = Path(tempfile.mkdtemp())
 
@@ -50,7 +51,7 @@ def chatml(messages):
 def as_request(row):
     """The messages and functions as a client sends them, read back from the row."""
     head, prompt = row["messages"][0]["content"].split("</tool_call>.\n\n", 1)
-    tools = [{"type": "function", "function": json.loads(line)} for line in head.splitlines() if line.startswith("{")]
+    tools = [KNOWN[line.split("(")[0]] for line in head.splitlines() if line.split("(")[0] in KNOWN]
     messages = [{"role": "system", "content": prompt}]
     for message in row["messages"][1:]:
         calls = CALL.findall(message["content"])
@@ -77,6 +78,7 @@ for row in rows:
             jsonschema.validate(function["arguments"], {**schema, "additionalProperties": False})
             in_order = [name for name in schema["properties"] if name in function["arguments"]]
             check(list(function["arguments"]) == in_order, f"in the schema's order: {function}")
+            check("name" not in function["arguments"] or "area" not in function["arguments"], f"one way to say which: {function}")
             for key in ("name", "area"):
                 check(function["arguments"].get(key, "") in messages[0]["content"], f"a name of the home: {function}")
         kinds["calls"] += len(message.get("tool_calls", []))

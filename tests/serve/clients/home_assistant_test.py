@@ -84,7 +84,7 @@ ASKED, MADE = "Turn on the kitchen light", {"name": "Kitchen Light", "domain": [
 DONE = json.dumps({"speech": {}, "response_type": "action_done", "data": {"success": [{"name": "Kitchen Light"}], "failed": []}})
 
 
-def check_control(api):
+def check_control(api, made):
     """An agent on chat completions: a call that the model writes into a fence of code is a call, and only that."""
     tools = [{"type": "function", "function": one} for one in FUNCTIONS]
     messages = [{"role": "system", "content": HOME}, *user(ASKED)]
@@ -97,7 +97,7 @@ def check_control(api):
             calls[-1] += "" if call.id else call.function.arguments
             name = call.function.name or name
             call_id = call.id or call_id
-    check(not text and name == "HassTurnOn" and [json.loads(one) for one in calls] == [MADE], f"a call: {text!r} {calls}")
+    check(not text and name == "HassTurnOn" and [json.loads(one) for one in calls] == [made], f"a call: {text!r} {calls}")
     messages += [{"role": "assistant", "content": None, "tool_calls": [
         {"type": "function", "id": call_id, "function": {"name": name, "arguments": calls[0]}}]},
         {"role": "tool", "tool_call_id": call_id, "content": DONE}]
@@ -105,13 +105,13 @@ def check_control(api):
     check(answer.message.content == AFTER and answer.finish_reason == "stop", f"and its answer: {answer}")
 
 
-def check_control_by_responses(api):
+def check_control_by_responses(api, made):
     """openai_conversation sends the same as responses."""
     tools = [{"type": "function", "strict": False, **one} for one in FUNCTIONS]
     asked = [{"type": "message", "role": "developer", "content": HOME}, {"type": "message", "role": "user", "content": ASKED}]
     events = list(api.responses.create(model="lamp", input=asked, tools=tools, store=False, stream=True, temperature=0, max_output_tokens=3000))
     call = events[-1].response.output[0]
-    check(call.type == "function_call" and json.loads(call.arguments) == MADE, f"a call: {events[-1]}")
+    check(call.type == "function_call" and json.loads(call.arguments) == made, f"a call: {events[-1]}")
     asked += [{"type": "function_call", "name": call.name, "arguments": call.arguments, "call_id": call.call_id},
               {"type": "function_call_output", "call_id": call.call_id, "output": DONE}]
     answer = api.responses.create(model="lamp", input=asked, tools=tools, store=False, temperature=0)
@@ -120,10 +120,11 @@ def check_control_by_responses(api):
 
 with tempfile.TemporaryDirectory() as folder:
     model = make_tool_model(Path(folder) / "lamp")
-    for arguments in ((), ("--constrain-names",)):
+    # A name says which device is meant: nothing has to be beside it.
+    for arguments, made in (((), MADE), (("--constrain-names",), {"name": MADE["name"]})):
         with server(*arguments, model=model) as process:
-            check_control(client(process))
-            check_control_by_responses(client(process))
+            check_control(client(process), made)
+            check_control_by_responses(client(process), made)
 with server(*FULL) as process:
     api = client(process)
     check_conversation(api)

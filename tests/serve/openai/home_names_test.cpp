@@ -8,7 +8,6 @@
 namespace predgen::serve {
 namespace {
 
-using testing::ElementsAre;
 using testing::IsEmpty;
 
 /// As PyYAML writes it: long scalars go on in the next line, and others are quoted.
@@ -37,57 +36,108 @@ names: not one
 )";
 
 TEST(HomeNames, AreThoseOfThePromptsList) {
-  const HomeNames names = read_home_names(kPrompt);
-  EXPECT_THAT(names.devices,
-              ElementsAre("Kitchen Light", "Spots", "1", "Ann's lamp: left", "Café \"Eck\"",
-                          "A name of a blind that is so long that it goes on below", "Blind"));
-  EXPECT_THAT(names.areas, ElementsAre("Kitchen", "Living Room", "Lounge", "Küche"));
-  EXPECT_THAT(names.domains, ElementsAre("light", "switch", "cover"));
-  for (const char* none : {"", "\n", "- ", "- names:", "Hello.\n", "- names: \n  domain: "}) {
-    EXPECT_THAT(read_home_names(none).devices, IsEmpty()) << none;
+  const std::vector<HomeDevice> home = read_home(kPrompt);
+  ASSERT_EQ(home.size(), 5u);
+  EXPECT_EQ(home[0], (HomeDevice{{"Kitchen Light", "Spots"}, "light", {"Kitchen"}}));
+  EXPECT_EQ(home[1], (HomeDevice{{"1"}, "switch", {}}));
+  EXPECT_EQ(home[2], (HomeDevice{{"Ann's lamp: left"}, "light", {"Living Room", "Lounge"}}));
+  EXPECT_EQ(home[3], (HomeDevice{{"Café \"Eck\""}, "cover", {}}));
+  EXPECT_EQ(home[4],
+            (HomeDevice{{"A name of a blind that is so long that it goes on below", "Blind"},
+                        "cover",
+                        {"Küche"}}));
+  for (const char* none : {"", "\n", "- ", "- names:", "Hello.\n",
+                           "- names: \n  domain: ", "- other: A\n  names: B"}) {
+    EXPECT_THAT(read_home(none), IsEmpty()) << none;
   }
+}
+
+const Json kText{{"type", "string"}};
+
+Json function(const std::string& name, const Json& more = Json::object()) {
+  Json properties{{"name", kText},
+                  {"area", kText},
+                  {"floor", kText},
+                  {"domain", {{"type", "array"}, {"items", kText}}}};
+  properties.update(more);
+  return {{"type", "function"},
+          {"function",
+           {{"name", name}, {"parameters", {{"type", "object"}, {"properties", properties}}}}}};
+}
+
+/// The ways to call a function in a home.
+Json ways(const Json& function, const std::string& home) {
+  const ToolSet tools{.json = Json::array({function}).dump(), .names = {"f"}};
+  const ToolSet named = with_home_names(
+      tools, {{.role = "system", .content = home}, {.role = "user", .content = "- names: B"}});
+  return Json::parse(named.json)[0]["function"]["parameters"]["anyOf"];
+}
+
+const std::string kHome = R"(
+- names: Lamp, Spot
+  domain: light
+  areas: Den
+- names: Fan
+  domain: fan
+  areas: Hall
+- names: Meter
+  domain: sensor
+)";
+
+TEST(HomeNames, OrAnAreaWithItsDomainSayWhatIsMeant) {
+  const Json two = ways(function("assist__HassTurnOn"), kHome);
+  ASSERT_EQ(two.size(), 2u) << two;
+  for (const Json& way : two) EXPECT_EQ(way["additionalProperties"], false);
+  EXPECT_EQ(two[0]["properties"].size(), 1u) << "a sensor cannot be switched";
+  EXPECT_EQ(two[0]["properties"]["name"]["enum"], Json({"Lamp", "Spot", "Fan"}));
+  EXPECT_EQ(two[0]["required"], Json::array({"name"}));
+  EXPECT_EQ(two[1]["properties"].size(), 2u);
+  EXPECT_EQ(two[1]["properties"]["area"]["enum"], Json({"Den", "Hall"}));
+  EXPECT_EQ(two[1]["properties"]["domain"]["items"]["enum"], Json({"light", "fan"}));
+  EXPECT_EQ(two[1]["properties"]["domain"]["minItems"], 1);
+  EXPECT_EQ(two[1]["required"], Json({"area", "domain"}));
+}
+
+TEST(HomeNames, AreOfDevicesThatTheFunctionIsFor) {
+  const Json percent{{"type", "integer"}};
+  Json set = function("HassLightSet", {{"brightness", percent}});
+  set["function"]["parameters"]["required"] = Json::array({"brightness"});
+  const Json two = ways(set, kHome);
+  ASSERT_EQ(two.size(), 2u) << two;
+  EXPECT_EQ(two[0]["properties"]["name"]["enum"], Json({"Lamp", "Spot"}));
+  EXPECT_EQ(two[0]["properties"]["brightness"], percent);
+  EXPECT_EQ(two[0]["required"], Json({"brightness", "name"}));
+  EXPECT_EQ(two[1]["properties"]["area"]["enum"], Json::array({"Den"}));
+  const Json looks = ways(function("GetLiveContext"), kHome);
+  ASSERT_EQ(looks.size(), 3u) << looks;
+  EXPECT_EQ(looks[0]["properties"]["name"]["enum"], Json({"Lamp", "Spot", "Fan", "Meter"}));
+  EXPECT_EQ(looks[2]["required"], Json::array({"domain"}));
+}
+
+TEST(HomeNames, OfSeveralDevicesComeWithTheirArea) {
+  const Json three = ways(function("HassTurnOn"), kHome + R"(- names: Lamp
+  domain: light
+  areas: Attic
+)");
+  ASSERT_EQ(three.size(), 3u) << three;
+  EXPECT_EQ(three[0]["properties"]["name"]["enum"], Json({"Spot", "Fan"}));
+  EXPECT_EQ(three[1]["properties"]["name"]["enum"], Json::array({"Lamp"}));
+  EXPECT_EQ(three[1]["properties"]["area"]["enum"], Json({"Den", "Attic"}));
+  EXPECT_EQ(three[1]["required"], Json({"name", "area"}));
 }
 
 ToolSet tools() {
-  const Json text{{"type", "string"}}, texts{{"type", "array"}, {"items", text}};
   Json list = Json::array();
-  for (const char* name :
-       {"HassTurnOn", "assist__HassTurnOff", "HassStartTimer", "GetLiveContext", "greet"}) {
-    const Json domain =
-        std::string(name) == "GetLiveContext" ? Json{{"anyOf", Json::array({text, texts})}} : texts;
-    list.push_back(
-        {{"type", "function"},
-         {"function",
-          {{"name", name},
-           {"parameters",
-            {{"type", "object"},
-             {"properties",
-              {{"name", text}, {"area", text}, {"floor", text}, {"domain", domain}}}}}}}});
-  }
-  return {.json = list.dump(), .names = {"HassTurnOn"}};
+  for (const char* name : {"HassStartTimer", "greet"}) list.push_back(function(name));
+  return {.json = list.dump(), .names = {"HassStartTimer", "greet"}};
 }
 
-TEST(HomeNames, AreAllThatHomeAssistantsFunctionsTake) {
-  const std::vector<Message> messages{{.role = "system", .content = "- names: A\n  domain: light"},
-                                      {.role = "user", .content = "- names: B"},
-                                      {.role = "system", .content = "- names: C\n  areas: D"}};
-  const Json list = Json::parse(with_home_names(tools(), messages).json);
-  const auto parameters = [&](size_t i) { return list[i]["function"]["parameters"]; };
-  for (const size_t i : {0, 1, 3}) {
-    const Json properties = parameters(i)["properties"];
-    EXPECT_EQ(properties["name"]["enum"], Json::array({"A", "C"})) << i;
-    EXPECT_EQ(properties["area"]["enum"], Json::array({"D"})) << i;
-    EXPECT_FALSE(properties["floor"].contains("enum")) << i;
-    EXPECT_EQ(parameters(i)["additionalProperties"], false) << i;
-  }
-  EXPECT_EQ(parameters(0)["properties"]["domain"]["items"]["enum"], Json::array({"light"}));
-  for (const Json& domain : parameters(3)["properties"]["domain"]["anyOf"]) {
-    EXPECT_EQ((domain.contains("items") ? domain["items"] : domain)["enum"],
-              Json::array({"light"}));
-  }
+TEST(HomeNames, AreNotThoseOfTimersAndOthers) {
+  const Json list =
+      Json::parse(with_home_names(tools(), {{.role = "system", .content = kHome}}).json);
   Json before = Json::parse(tools().json);
-  before[2]["function"]["parameters"]["additionalProperties"] = false;
-  for (const size_t i : {2, 4}) EXPECT_EQ(list[i], before[i]) << "a timer, or another's";
+  before[0]["function"]["parameters"]["additionalProperties"] = false;
+  EXPECT_EQ(list, before);
 }
 
 TEST(HomeNames, AreFreeWithoutAList) {
