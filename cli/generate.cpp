@@ -100,8 +100,7 @@ std::vector<std::shared_ptr<const Grammar>> compile_grammars(const GenerateOptio
     if (tokenizer == nullptr) {
       throw UserError("{}: the model has no tokenizer, which a form of answers needs", form->name);
     }
-    rules.begins_in_thought =
-        rows[i].messages && answer_start(*tokenizer, prompts[i]) == AnswerStart::kThought;
+    if (rows[i].messages) rules.start = answer_start(*tokenizer, prompts[i]);
     if (!compiler) compiler.emplace(*tokenizer);
     grammars[i] = compiler->compile(rules);
   }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/text.h"
+#include "text/begun.h"
 
 namespace predgen {
 namespace {
@@ -26,19 +27,14 @@ std::string_view word_after(std::string_view header, std::string_view mark) {
 bool may_be_header(std::string_view text) {
   text = trimmed(text);
   const std::array<std::string_view, 4> begins{kChannel, kStart, kTo, "assistant"};
-  return std::ranges::any_of(begins, [&](std::string_view begin) {
-    return text.starts_with(begin) || begin.starts_with(text);
-  });
+  return std::ranges::any_of(begins,
+                             [&](std::string_view begin) { return may_begin(text, begin); });
 }
 
 /// The length of the text's end that may be the beginning of a mark.
 size_t begun_mark(std::string_view text) {
   size_t most = 0;
-  for (const std::string_view mark : kEnds) {
-    size_t size = std::min(mark.size() - 1, text.size());
-    while (!text.ends_with(mark.substr(0, size))) --size;
-    most = std::max(most, size);
-  }
+  for (const std::string_view mark : kEnds) most = std::max(most, begun(text, mark));
   return most;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "text/begun.h"
 
 namespace predgen {
 namespace {
@@ -12,21 +13,20 @@ namespace {
 struct Marks {
   std::string_view open, close;
 };
-/// DeepSeek, Qwen, SmolLM; others; Mistral; Seed; Cohere.
-constexpr std::array<Marks, 7> kMarks{{{"<think>", "</think>"},
+/// DeepSeek, Qwen, SmolLM; others; Mistral; Seed; Cohere; Gemma 4.
+constexpr std::array<Marks, 8> kMarks{{{"<think>", "</think>"},
                                        {"<thinking>", "</thinking>"},
                                        {"<thought>", "</thought>"},
                                        {"<reasoning>", "</reasoning>"},
                                        {"[THINK]", "[/THINK]"},
                                        {"<seed:think>", "</seed:think>"},
-                                       {"<|START_THINKING|>", "<|END_THINKING|>"}}};
+                                       {"<|START_THINKING|>", "<|END_THINKING|>"},
+                                       {"<|channel>thought", "<channel|>"}}};
 constexpr std::string_view kSpace = " \t\r\n\v\f";
 
-/// The length of the text's end that may be the beginning of `mark`, but is not all of it.
-size_t begun(std::string_view text, std::string_view mark) {
-  size_t size = std::min(mark.size() - 1, text.size());
-  while (!text.ends_with(mark.substr(0, size))) --size;
-  return size;
+/// The control token that `mark` begins with.
+std::string_view token_of(std::string_view mark) {
+  return mark.substr(0, mark.find_first_of(">]") + 1);
 }
 
 bool ends_sentence(std::string_view text) {
@@ -60,8 +60,9 @@ ThoughtParser::ThoughtParser(AnswerStart start) : has_thoughts_(start != AnswerS
 
 bool ThoughtParser::is_marker(std::string_view token) const {
   if (channels_) return ChannelParser::is_marker(token);
-  return std::ranges::any_of(
-      kMarks, [&](const Marks& marks) { return token == marks.open || token == marks.close; });
+  return std::ranges::any_of(kMarks, [&](const Marks& marks) {
+    return token == token_of(marks.open) || token == marks.close;
+  });
 }
 
 ThoughtParser::Pieces ThoughtParser::push(std::string_view text) {

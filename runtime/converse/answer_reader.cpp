@@ -7,10 +7,10 @@
 
 namespace predgen {
 
-AnswerReader::AnswerReader(const Tokenizer& tokenizer, SplitMode mode,
-                           const std::vector<std::string>& tool_names, AnswerStart start)
+AnswerReader::AnswerReader(const Tokenizer& tokenizer, SplitMode mode, const ToolSet& tools,
+                           AnswerStart start)
     : tokenizer_(tokenizer), splitter_(tokenizer, mode), tokens_(tokenizer), thoughts_(start) {
-  if (!tool_names.empty()) parser_.emplace(tokenizer.tool_format(), tool_names);
+  if (!tools.empty()) parser_.emplace(tokenizer.tool_format(), tools);
 }
 
 AnswerReader::Progress AnswerReader::push(TokenSpan tokens) {

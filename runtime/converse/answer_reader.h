@@ -18,10 +18,9 @@ namespace predgen {
 /// tokenizer.
 class AnswerReader {
  public:
-  /// `tool_names`: the functions that may be called; empty: there are no calls. `start`:
-  /// answer_start() of the prompt.
-  AnswerReader(const Tokenizer& tokenizer, SplitMode mode,
-               const std::vector<std::string>& tool_names = {},
+  /// `tools`: the functions that may be called; empty: there are no calls. `start`: answer_start()
+  /// of the prompt.
+  AnswerReader(const Tokenizer& tokenizer, SplitMode mode, const ToolSet& tools = {},
                AnswerStart start = AnswerStart::kAnswer);
 
   /// What these tokens completed.

@@ -34,8 +34,7 @@ void PreemptiveAnswer::work_on(const Transcript& heard) {
 }
 
 void PreemptiveAnswer::go_on(const Transcript& heard) {
-  AnswerReader reader(session_.tokenizer, session_.config.turn.split_mode,
-                      session_.config.tools.names,
+  AnswerReader reader(session_.tokenizer, session_.config.turn.split_mode, session_.config.tools,
                       answer_start(session_.tokenizer, begun_->prompt));
   SpokenOpening opening(session_.config.turn.speaks_clauses);
   const auto take = [&](const AnswerReader::Progress& progress) {

@@ -47,7 +47,7 @@ void TurnAnswer::give(const Transcript& heard) {
   const TokenIds& answered = begun != nullptr ? *begun : result.prompt;
   result.answers_partial = answered != result.prompt;
   const SessionConfig& config = session_.config;
-  reader_.emplace(session_.tokenizer, config.turn.split_mode, config.tools.names,
+  reader_.emplace(session_.tokenizer, config.turn.split_mode, config.tools,
                   answer_start(session_.tokenizer, answered));
   opening_.emplace(config.turn.speaks_clauses);
   const DraftedRounds::Round& drafted = session_.drafts.enter(turn_.round, answered);

@@ -77,7 +77,7 @@ std::optional<TurnResult> TurnDrafts::draft(const Transcript& heard, size_t roun
   const TurnConfig& config = session_.config.turn;
   InputTimeSpeculator& speculator = session_.speculator;
   DraftedRounds::Round& drafted = session_.drafts.enter(round, prompt);
-  AnswerReader reader(session_.tokenizer, config.split_mode, session_.config.tools.names,
+  AnswerReader reader(session_.tokenizer, config.split_mode, session_.config.tools,
                       answer_start(session_.tokenizer, prompt));
   TurnResult result;
   std::optional<SentenceSplitter::Sentence> sentence;

@@ -16,8 +16,11 @@ TokenIds GrammarConstraint::forced(int64_t most) const {
   std::string text = matcher_.forced_text();
   text.resize(complete_utf8_length(text));
   if (text.empty() || !begins_character(text.front())) return {};
-  TokenIds tokens = tokenizer_.encode(text);
-  if (tokenizer_.decode_next(tokens) != text) tokens = matcher_.forced_tokens();
+  // Marks of calls and channels are control tokens; others that a form spells are not allowed.
+  TokenIds tokens = tokenizer_.encode_special(text);
+  if (tokenizer_.decode_next(tokens, /*keep_special=*/true) != text) {
+    tokens = matcher_.forced_tokens();
+  }
   if (std::ssize(tokens) > most) tokens.resize(static_cast<size_t>(most));
   return tokens;
 }

@@ -99,7 +99,7 @@ std::shared_ptr<const Grammar> Completer::grammar(const CompletionRequest& reque
       .calls = is_required ? AnswerRules::Calls::kRequired : AnswerRules::Calls::kAllowed,
       .only_tool = request.tool_choice.only,
       .has_many_calls = request.has_many_calls,
-      .begins_in_thought = start == AnswerStart::kThought};
+      .start = start};
   if (rules.allow_anything()) return nullptr;
   try {
     if (names_home) rules.tools = with_home_names(request.tools, std::get<0>(request.prompt));
@@ -185,7 +185,7 @@ void Completer::fill(Job& job, const CompletionRequest& request) {
   job.prompt_ = prompt_ids(request);
   job.predictions_ = prediction_ids(request);
   job.stop_ = request.stop;
-  job.tool_names_ = request.tools.names;
+  job.tools_ = request.tools;
   job.has_many_calls_ = request.has_many_calls;
   job.logprobs_ = request.logprobs;
   job.shows_thoughts_ = request.shows_thoughts;
@@ -227,7 +227,7 @@ CompletionResult Completer::complete_once(const Job& job, int64_t choice, const 
       .usage = {.prompt_tokens = length, .cached_tokens = sequence.num_cached()}};
   metrics_.count_prompt(length, result.usage.cached_tokens);
 
-  AnswerReader reader(tokenizer_, SplitMode::kNatural, job.tool_names_, job.start_);
+  AnswerReader reader(tokenizer_, SplitMode::kNatural, job.tools_, job.start_);
   StopStrings stop_strings(job.stop_);
   const auto is_whole = [&] {
     return stop_strings.is_found() || (!job.has_many_calls_ && !result.calls.empty());

@@ -64,7 +64,7 @@ class Completer {
     std::optional<SamplingConfig> sampling_;
     AnswerStart start_ = AnswerStart::kText;
     bool shows_thoughts_ = true;
-    std::vector<std::string> tool_names_;
+    ToolSet tools_;
     std::shared_ptr<const Grammar> grammar_;  // of the answer; null: any text
     bool has_many_calls_ = true;
     std::optional<int64_t> logprobs_;

@@ -129,7 +129,7 @@ std::shared_ptr<const TokenConstraint> TurnLoop::calls_of(const ToolSet& tools,
       {.tools = tools,
        .calls = is_required ? AnswerRules::Calls::kRequired : AnswerRules::Calls::kAllowed,
        .only_tool = choice.only,
-       .begins_in_thought = answer_start(tokenizer, prompt) == AnswerStart::kThought});
+       .start = answer_start(tokenizer, prompt)});
   if (!grammar) return host_.session.constraint;
   return std::make_shared<GrammarConstraint>(grammar, tokenizer);
 }

@@ -47,6 +47,9 @@ TEST(ThoughtParser, SeparatesThoughtsHoweverTheTextArrives) {
                 {"<think>Cut off", "", "Cut off"},
                 {"<think>Cut off in its mark</thi", "", "Cut off in its mark</thi"},
                 {"<thin", "<thin", ""},
+                {"<|channel>thought\nThey greet.\n<channel|>Hello.", "Hello.", "They greet."},
+                {"<|channel>thought\n<channel|>Hello.", "Hello.", ""},
+                {"<|channel>thou", "<|channel>thou", ""},
                 {"Sure. <think>Hm.</think> Yes.", "Sure. Yes.", "Hm."},
                 {"<think>a</think>\nYes.\n<think>b</think>No.", "Yes.\nNo.", "a\n\nb"},
                 // Spoken of.
@@ -103,6 +106,10 @@ TEST(Thoughts, APromptsEndTellsHowTheAnswerBegins) {
   EXPECT_EQ(start("<user>Hi<end><assistant><think>\n"), AnswerStart::kThought);
   EXPECT_EQ(start("<user>Hi<end><assistant><think>\n\n</think>\n\n"), AnswerStart::kAnswer);
   EXPECT_EQ(start("<user><think><end><assistant>"), AnswerStart::kAnswer);
+  const FakeTokenizer gemma({"<|channel>", "<channel|>"});
+  EXPECT_EQ(answer_start(gemma, gemma.encode("Hi<|channel>thought\n")), AnswerStart::kThought);
+  EXPECT_EQ(answer_start(gemma, gemma.encode("Hi<|channel>thought\n<channel|>")),
+            AnswerStart::kAnswer);
   EXPECT_EQ(answer_start(tokenizer, {}), AnswerStart::kAnswer);
 }
 
@@ -113,6 +120,15 @@ TEST(Thoughts, AreNotForVoices) {
   EXPECT_EQ(without_thoughts("<think>One. Two. Three."), "");
   EXPECT_EQ(without_thoughts("Yes. [THINK]One."), "Yes. ");
   EXPECT_EQ(without_thoughts("a < b and [c]"), "a < b and [c]");
+  EXPECT_EQ(without_thoughts("<|channel>thought\nHm.<channel|>Yes."), "Yes.");
+}
+
+TEST(ThoughtParser, KnowsTheTokensThatOnlyMarkThoughts) {
+  const ThoughtParser parser;
+  for (const char* mark : {"<think>", "[/THINK]", "<|channel>", "<channel|>"}) {
+    EXPECT_TRUE(parser.is_marker(mark)) << mark;
+  }
+  EXPECT_FALSE(parser.is_marker("<|turn>"));
 }
 
 }  // namespace

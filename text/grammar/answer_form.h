@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "text/thoughts.h"
 #include "text/tools/tool_call.h"
 
 namespace predgen {
@@ -28,9 +29,9 @@ struct AnswerRules {
   std::optional<AnswerForm> form{};  // of its text, if it is no call; nullopt: any text
   ToolSet tools{};                   // that it may call
   Calls calls = Calls::kAllowed;
-  std::string only_tool{};         // the one that it must call; empty: any of them
-  bool has_many_calls = true;      // it may have several
-  bool begins_in_thought = false;  // which the prompt has begun; what is said comes after it
+  std::string only_tool{};                 // the one that it must call; empty: any of them
+  bool has_many_calls = true;              // it may have several
+  AnswerStart start = AnswerStart::kText;  // in a thought, or as messages with channels, say
 
   bool allow_anything() const { return !form && tools.empty(); }
   bool operator==(const AnswerRules&) const = default;

@@ -3,24 +3,17 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/text.h"
+#include "text/grammar/structural_tag.h"
 #include "text/thoughts.h"
 
 namespace predgen {
 namespace {
 
-Json literal(const std::string& text) { return {{"type", "const_string"}, {"value", text}}; }
-Json by_grammar(const std::string& ebnf) { return {{"type", "grammar"}, {"grammar", ebnf}}; }
-Json sequence(const Json& elements) { return {{"type", "sequence"}, {"elements", elements}}; }
-Json repeated(const Json& content) { return {{"type", "star"}, {"content", content}}; }
-Json maybe(const std::string& text) { return {{"type", "optional"}, {"content", literal(text)}}; }
-Json any_of(const Json& elements) {
-  return elements.size() == 1 ? elements.front() : Json{{"type", "or"}, {"elements", elements}};
-}
-
-/// How calls look: `open`, then each function's beginning, its arguments and `close`, then `end`.
-/// Another call follows `between`.
+/// How calls look: `open`, then each function's beginning, its arguments and `close`, then `tail`
+/// on a line of its own. Behind the last one comes `end`, and `between` before another.
 struct CallForm {
-  std::string open{}, name_begin{}, name_end{}, close{}, end{}, between{};
+  std::string open{}, name_begin{}, name_end{}, close{}, tail{}, end{}, between{};
   bool is_written_out = false;  // in free text a call may lack the mark
 };
 
@@ -31,9 +24,23 @@ CallForm form_of(const Tokenizer& tokenizer) {
       return {.open = "<tool_call>",
               .name_begin = "\n" + name,
               .name_end = R"(", "arguments": )",
-              .close = "}\n</tool_call>",
+              .close = "}",
+              .tail = "</tool_call>",
               .between = "\n<tool_call>",
               .is_written_out = true};
+    case ToolFormat::kXml:
+      return {.open = "<tool_call>",
+              .name_begin = "\n<function=",
+              .name_end = ">",
+              .close = "</function>",
+              .tail = "</tool_call>",
+              .between = "\n<tool_call>",
+              .is_written_out = true};
+    case ToolFormat::kGemma:
+      return {.open = "<|tool_call>",
+              .name_begin = "call:",
+              .close = "<tool_call|>",
+              .between = "<|tool_call>"};
     case ToolFormat::kLlama:
       return {
           .name_begin = name, .name_end = R"(", "parameters": )", .close = "}", .between = "; "};
@@ -48,7 +55,7 @@ CallForm form_of(const Tokenizer& tokenizer) {
               .close = "}",
               .end = "]",
               .between = ", "};
-    case ToolFormat::kHarmony:  // GrammarCompiler's
+    case ToolFormat::kHarmony:  // channel_format()'s
     case ToolFormat::kNone:
       break;
   }
@@ -59,74 +66,95 @@ CallForm form_of(const Tokenizer& tokenizer) {
 constexpr const char* kNoJson = "root ::= \"\" | [^{ \\t\\r\\n] [\\u0000-\\U0010ffff]*";
 
 /// The rest of a call that is written out in free text, after the function's name. `is_last`:
-/// nothing follows but the end of its list or its doubled brace.
+/// nothing follows but the end of its list, of its doubled brace or of what wraps it.
 Json written_rest(const std::string& arguments, bool is_last) {
   const std::string space = " [ \\t\\r\\n]* ";
-  const std::string close = is_last ? R"( ([ \t\r\n]* ("]" | "}"))?)" : "";
+  const std::string close = is_last ? R"( ([ \t\r\n]* ("]" | "}")){0,3})" : "";
   const std::string key = R"(("\"arguments\"" | "\"parameters\""))";
   return sequence(
       {by_grammar("root ::=" + space + R"(",")" + space + key + space + R"(":")" + space),
        by_grammar(arguments), by_grammar("root ::=" + space + R"("}")" + close)});
 }
 
+/// What begins a call of a function in free text without the mark, each with what follows.
+std::vector<Json> written_begins(ToolFormat format, const std::string& name,
+                                 const std::string& arguments, bool is_last) {
+  if (format == ToolFormat::kXml) {
+    const Json rest = sequence(
+        {by_grammar(arguments), literal("</function>"), maybe("\n"), maybe("</tool_call>")});
+    return {Json::array({"<function=" + name + ">", rest})};
+  }
+  const Json rest = written_rest(arguments, is_last);
+  std::vector<Json> begins;
+  for (const char* key : {"\"name\": \"", "\"name\":\""}) {
+    begins.push_back(Json::array({key + name + "\"", rest}));
+  }
+  return begins;
+}
+
+/// A call whose mark the model wrote by itself: it may leave white space out, or put some.
+Json loose_call(const CallForm& calls, const std::string& name, const std::string& arguments) {
+  const bool has_line = calls.name_begin.starts_with('\n');
+  const std::string begin = calls.name_begin.substr(has_line ? 1 : 0) + name + calls.name_end;
+  Json parts = Json::array({literal(begin), by_grammar(arguments), literal(calls.close)});
+  if (has_line) parts.insert(parts.begin(), maybe("\n"));
+  if (!calls.tail.empty()) parts.insert(parts.end(), {maybe("\n"), literal(calls.tail)});
+  return sequence(parts);
+}
+
 }  // namespace
 
-Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer,
-                 const std::function<std::string(const Json& function)>& arguments,
-                 const Json& form) {
-  const CallForm calls = form_of(tokenizer);
-  const bool may_be_free = rules.calls != AnswerRules::Calls::kRequired && form.is_null();
-  Json bodies = Json::array();  // of calls, after the mark
-  Json begins = Json::array();  // of calls in free text, each with what follows
+std::vector<Json> functions_of(const AnswerRules& rules) {
+  std::vector<Json> functions;
+  if (rules.tools.empty()) return functions;
   for (const Json& tool : Json::parse(rules.tools.json)) {
     const Json& function = tool["function"];
+    const bool may_be_called = rules.only_tool.empty() || function["name"] == rules.only_tool;
+    if (may_be_called) functions.push_back(function);
+  }
+  if (!functions.empty()) return functions;
+  throw UserError("tool_choice names a function that does not exist: '{}'", rules.only_tool);
+}
+
+Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const ArgumentsOf& arguments,
+                 const Json& form) {
+  const CallForm calls = form_of(tokenizer);
+  const bool is_required = rules.calls == AnswerRules::Calls::kRequired;
+  const bool is_free = !is_required && form.is_null() && !calls.open.empty();
+  const bool is_list = !calls.end.empty();
+  Json bodies = Json::array();  // of calls, after the mark
+  Json loose = Json::array();   // of those that a model began by itself
+  Json begins = Json::array();  // of calls in free text, each with what follows
+  for (const Json& function : functions_of(rules)) {
     const std::string name = function["name"].get<std::string>();
-    if (!rules.only_tool.empty() && name != rules.only_tool) continue;
     const std::string grammar = arguments(function);
-    if (calls.is_written_out && may_be_free) {
-      const Json rest = written_rest(grammar, !rules.has_many_calls);
-      for (const char* key : {"\"name\": \"", "\"name\":\""}) {
-        begins.push_back(Json::array({key + name + "\"", rest}));
+    if (is_free && calls.is_written_out) {
+      for (const Json& begin :
+           written_begins(tokenizer.tool_format(), name, grammar, !rules.has_many_calls)) {
+        begins.push_back(begin);
       }
     }
+    if (is_free && !is_list) loose.push_back(loose_call(calls, name, grammar));
+    const std::string close = joined(calls.close, "\n", calls.tail);
     bodies.push_back(
         sequence({literal(calls.name_begin + name + calls.name_end), by_grammar(grammar)}));
-    if (!calls.close.empty()) bodies.back()["elements"].push_back(literal(calls.close));
+    if (!close.empty()) bodies.back()["elements"].push_back(literal(close));
   }
-  if (bodies.empty()) {
-    throw UserError("tool_choice names a function that does not exist: '{}'", rules.only_tool);
-  }
-  const Json body = any_of(bodies);
-  const bool is_list = !calls.end.empty();
-  Json some = Json::array({body});  // what comes after the first mark
+  Json some = Json::array({any_of(bodies)});  // what comes after the first mark
   if (rules.has_many_calls) {
-    some.push_back(repeated(sequence({literal(calls.between), body})));
+    some.push_back(repeated(sequence({literal(calls.between), any_of(bodies)})));
   }
   if (is_list) {
     some.insert(some.begin(), literal("["));
     some.push_back(literal(calls.end));
   }
-  const bool is_required = rules.calls == AnswerRules::Calls::kRequired;
   Json only = some;
   if (!calls.open.empty()) only.insert(only.begin(), literal(calls.open));
   if (is_required) return sequence(only);
   if (!form.is_null()) return any_of({sequence(only), form});
   if (calls.open.empty()) return any_of({sequence(only), by_grammar(kNoJson)});
-  // A model that opened a call by itself may leave white space out, or put some.
-  Json rest = sequence(some);
-  if (calls.name_begin.starts_with('\n')) {
-    Json loose = Json::array();
-    for (Json one : bodies) {
-      Json& begin = one["elements"][0]["value"];
-      begin = begin.get<std::string>().substr(1);
-      one["elements"].back() = sequence({literal("}"), maybe("\n"), literal("</tool_call>")});
-      loose.push_back(sequence({maybe("\n"), one}));
-    }
-    rest = any_of(loose);
-  } else if (is_list) {
-    rest["elements"].insert(rest["elements"].begin(), maybe(" "));
-  }
-  begins.push_back(Json::array({calls.open, rest}));
+  if (is_list) some.insert(some.begin(), maybe(" "));
+  begins.push_back(Json::array({calls.open, is_list ? sequence(some) : any_of(loose)}));
   return {{"type", "dispatch"}, {"rules", begins}, {"loop", rules.has_many_calls && !is_list}};
 }
 

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "core/json.h"
 #include "text/grammar/answer_form.h"
@@ -9,14 +10,20 @@
 
 namespace predgen {
 
+/// The grammar of a function's arguments, as XGrammar writes grammars.
+using ArgumentsOf = std::function<std::string(const Json& function)>;
+
+/// The functions of an answer's tools that it may call. UserError if it must call one that is not
+/// there.
+std::vector<Json> functions_of(const AnswerRules& rules);
+
 /// How an answer may call functions, as a format of XGrammar's structural tags: in the form of the
 /// tokenizer's model, calls alone if one is required, else in free text, which a call's opening
 /// mark ends. Where that is <tool_call>, the name of a function in JSON ("name": "lamp") begins a
-/// call, too: models write it into fences of code and doubled braces instead. `arguments`: the
-/// grammar of a function's arguments. `form`: of the text of an answer without calls; null: any
+/// call, too: models write it into fences of code and doubled braces instead; where
+/// calls are XML, <function=lamp> does. `form`: of the text of an answer without calls; null: any
 /// text.
-Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer,
-                 const std::function<std::string(const Json& function)>& arguments,
+Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const ArgumentsOf& arguments,
                  const Json& form);
 
 /// Such a format after the thought that the prompt has begun.

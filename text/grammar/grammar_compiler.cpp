@@ -12,9 +12,13 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
+#include "text/channel_parser.h"
+#include "text/grammar/argument_grammar.h"
 #include "text/grammar/call_grammar.h"
+#include "text/grammar/channel_grammar.h"
 #include "text/grammar/compiled_grammar.h"
 #include "text/grammar/promised_schema.h"
+#include "text/stop_tokens.h"
 #include "text/thoughts.h"
 #include "text/tools/tool_call_parser.h"
 
@@ -34,6 +38,7 @@ std::vector<std::string> token_texts(const Tokenizer& tokenizer, bool with_marks
     return byte >= 0 && byte < ' ' && !is_space;
   };
   const ThoughtParser thoughts;
+  const ToolFormat format = tokenizer.tool_format();
   std::vector<std::string> texts(static_cast<size_t>(tokenizer.vocab_size()));
   for (TokenId token = 0; token < tokenizer.vocab_size(); ++token) {
     std::string& text = texts[static_cast<size_t>(token)];
@@ -45,10 +50,12 @@ std::vector<std::string> token_texts(const Tokenizer& tokenizer, bool with_marks
     } catch (const UserError&) {  // an id that no token has
       continue;
     }
-    const bool is_mark =
-        thoughts.is_marker(text) || ToolCallParser::is_marker(tokenizer.tool_format(), text);
+    const bool is_mark = format == ToolFormat::kHarmony
+                             ? ChannelParser::is_marker(text)
+                             : thoughts.is_marker(text) || ToolCallParser::is_marker(format, text);
+    const bool is_end = is_stop_token(tokenizer.stop_tokens(), token);
     // Llama's calls are made without it.
-    if (!is_mark || text == "<|python_tag|>") text.clear();
+    if (!is_mark || is_end || text == "<|python_tag|>") text.clear();
   }
   return texts;
 }
@@ -80,7 +87,7 @@ class GrammarCompiler::Builder {
         throw UserError("{} is too large: written out as a grammar it has more than {} bytes",
                         name_of(rules), kMostGrammarBytes);
       }
-      const bool with_marks = !rules.tools.empty() || rules.begins_in_thought;
+      const bool with_marks = !rules.tools.empty() || is_of_parts(rules);
       const bool is_json = rules.form && rules.form->kind == AnswerForm::Kind::kJsonSchema;
       return std::make_shared<Grammar>(name_of(rules),
                                        std::make_shared<Grammar::Compiled>(Grammar::Compiled{
@@ -108,18 +115,26 @@ class GrammarCompiler::Builder {
     return *made;
   }
 
+  /// Whether an answer has more parts than what is said.
+  static bool is_of_parts(const AnswerRules& rules) {
+    return rules.start == AnswerStart::kThought || rules.start == AnswerStart::kChannels;
+  }
+
   xgrammar::Grammar grammar_of(const AnswerRules& rules) {
-    if (rules.tools.empty() && !rules.begins_in_thought) return form_grammar(rules.form.value());
+    if (rules.tools.empty() && !is_of_parts(rules)) return form_grammar(rules.form.value());
+    const ArgumentsOf arguments = [&](const Json& function) {
+      return this->arguments(rules, function);
+    };
     Json format;
     if (rules.form) {
       format = {{"type", "grammar"}, {"grammar", form_grammar(*rules.form).ToString()}};
     }
-    if (!rules.tools.empty()) {
-      format = call_format(
-          rules, tokenizer_, [&](const Json& function) { return arguments(rules, function); },
-          format);
+    if (rules.start == AnswerStart::kChannels) {
+      format = channel_format(rules, arguments, format);
+    } else if (!rules.tools.empty()) {
+      format = call_format(rules, tokenizer_, arguments, format);
     }
-    if (rules.begins_in_thought) format = after_thought(format);
+    if (rules.start == AnswerStart::kThought) format = after_thought(format);
     const auto made = xgrammar::Grammar::FromStructuralTag(
         to_text({{"type", "structural_tag"}, {"format", format}}));
     if (const auto* grammar = std::get_if<xgrammar::Grammar>(&made)) return *grammar;
@@ -141,24 +156,36 @@ class GrammarCompiler::Builder {
     throw UserError("{}: {}", form.name, shortened(first_line(warnings.lines().front()), 300));
   }
 
+  /// Runs make(), which turns a schema into a grammar, and refuses what it leaves out.
+  template <typename Make>
+  static auto without_warnings(const std::string& name, bool is_strict, const Make& make) {
+    const GrammarWarnings warnings;
+    auto made = make();
+    if (!is_strict || warnings.lines().empty()) return made;
+    throw UserError("{}: {}: no grammar of this server can hold an answer to it", name,
+                    shortened(first_line(warnings.lines().front()), 300));
+  }
+
   static xgrammar::Grammar schema_grammar(const Json& schema, const std::string& name,
                                           bool is_strict) {
     const std::string kept = to_text(promised_schema(schema, name, is_strict));
-    const GrammarWarnings warnings;
-    xgrammar::Grammar grammar = xgrammar::Grammar::FromJSONSchema(
-        kept, /*any_whitespace=*/false, std::nullopt, std::nullopt, /*strict_mode=*/is_strict);
-    if (is_strict && !warnings.lines().empty()) {
-      throw UserError("{}: {}: no grammar of this server can hold an answer to it", name,
-                      shortened(first_line(warnings.lines().front()), 300));
-    }
-    return grammar;
+    return without_warnings(name, is_strict, [&] {
+      return xgrammar::Grammar::FromJSONSchema(kept, /*any_whitespace=*/false, std::nullopt,
+                                               std::nullopt, /*strict_mode=*/is_strict);
+    });
   }
 
-  static std::string arguments(const AnswerRules& rules, const Json& function) {
+  std::string arguments(const AnswerRules& rules, const Json& function) const {
     const std::string tool = function["name"].get<std::string>();
     const bool is_strict = std::ranges::count(rules.tools.strict, tool) > 0;
     const std::string name = fmt::format("the parameters of function '{}'", tool);
-    return schema_grammar(function["parameters"], name, is_strict).ToString();
+    const ToolFormat format = tokenizer_.tool_format();
+    const bool has_marks = format == ToolFormat::kXml || format == ToolFormat::kGemma ||
+                           format == ToolFormat::kHarmony;
+    if (!has_marks) return schema_grammar(function["parameters"], name, is_strict).ToString();
+    const Json kept = promised_schema(function["parameters"], name, is_strict);
+    return without_warnings(name, is_strict,
+                            [&] { return argument_grammar(kept, is_strict, format); });
   }
 
   const Tokenizer& tokenizer_;
@@ -190,11 +217,6 @@ void GrammarCompiler::keep(const AnswerRules& rules, std::shared_ptr<const Gramm
 
 std::shared_ptr<const Grammar> GrammarCompiler::compile(const AnswerRules& rules) {
   PREDGEN_CHECK(!rules.allow_anything(), "nothing to compile");
-  if (tokenizer_.tool_format() == ToolFormat::kHarmony) {
-    if (!rules.form && rules.calls == AnswerRules::Calls::kAllowed) return nullptr;
-    throw UserError("{} cannot be held to a form: this model's answers are messages with channels",
-                    name_of(rules));
-  }
   if (auto known = find(rules)) return known;
   const Lock lock(work_mutex_);
   if (auto known = find(rules)) return known;

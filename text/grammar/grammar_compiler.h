@@ -32,10 +32,8 @@ class GrammarCompiler {
   explicit GrammarCompiler(const Tokenizer& tokenizer);
   ~GrammarCompiler();
 
-  /// Null: anything; so are the calls of a model whose answers have channels (gpt-oss), which can
-  /// be held to no form and refuses one. UserError, which names the form, if it is malformed, says
-  /// what no grammar can hold an answer to, or is beyond the limits. `rules` allow not just
-  /// anything.
+  /// UserError, which names the form, if it is malformed, says what no grammar can hold an answer
+  /// to, or is beyond the limits. `rules` allow not just anything.
   std::shared_ptr<const Grammar> compile(const AnswerRules& rules);
 
  private:

@@ -1,14 +1,21 @@
 #include "text/template/template_tools.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "text/channel_parser.h"
 #include "text/jinja/operations.h"
 #include "text/template/jinja_template.h"
 #include "text/tools/tool_call_parser.h"
 
 namespace predgen {
+namespace {
+
+const std::string kSaid = "probe said";  // by a function; in no template
+
+}  // namespace
 
 Json call_json(const std::string& id, const std::string& name, const Json& arguments) {
   return {
@@ -117,10 +124,11 @@ ToolDialect find_tool_dialect(const RunTemplate& run) {
   }
   if (!has_calls) return content_dialect(run, prompt, {user, silent}, tools);
   const std::string answer = whole.starts_with(prompt) ? whole.substr(prompt.size()) : whole;
-  for (const auto format : {ToolFormat::kHermes, ToolFormat::kMistral, ToolFormat::kLlama}) {
+  for (const auto format : {ToolFormat::kHermes, ToolFormat::kXml, ToolFormat::kMistral,
+                            ToolFormat::kLlama, ToolFormat::kGemma}) {
     // Its parser takes calls without the mark, too.
     if (format == ToolFormat::kHermes && answer.find("<tool_call>") == std::string::npos) continue;
-    ToolCallParser parser(format, {name});
+    ToolCallParser parser(format, {.names = {name}});
     const std::vector<ToolCallParser::Part> parts = parser.push(answer);
     const bool has_call = std::ranges::any_of(parts, [&](const ToolCallParser::Part& part) {
       return part.call.name == name && part.call.arguments == arguments.dump();
@@ -140,7 +148,14 @@ Json in_dialect(Json message, const ToolDialect& dialect) {
     return {{"role", "user"},
             {"content", fmt::format("<tool_response>\n{}\n</tool_response>", text)}};
   }
-  if (!dialect.has_calls_in_content || !message.contains("tool_calls")) return message;
+  if (!message.contains("tool_calls")) return message;
+  if (dialect.format == ToolFormat::kHarmony && message.contains("reasoning_content")) {
+    // What was said before the call counts as a thought there, too, and the two exclude each other.
+    message["thinking"] = joined(message["reasoning_content"].get<std::string>(), "\n\n",
+                                 message["content"].get<std::string>());
+    message["content"] = "";
+  }
+  if (!dialect.has_calls_in_content) return message;
   std::string content = message["content"].get<std::string>();
   const bool is_hermes = dialect.format == ToolFormat::kHermes;
   std::string calls;
@@ -157,10 +172,28 @@ Json in_dialect(Json message, const ToolDialect& dialect) {
   return message;
 }
 
+namespace {
+
+/// Whether a message's text comes behind what the function that it calls said.
+bool shows_behind(const RunTemplate& run, const Json& messages, const Json& tools,
+                  const std::string& text) {
+  try {
+    const std::string shown = run(messages, /*add_generation_prompt=*/true, tools);
+    const size_t at = shown.find(text);
+    return at != std::string::npos && shown.substr(0, at).find(kSaid) != std::string::npos;
+  } catch (const TemplateTooCostly&) {
+    throw;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 CallOrder find_call_order(const RunTemplate& run, const ToolDialect& dialect) {
   const auto call = [](const char* id) { return call_json(id, "f", Json::object()); };
   const auto said = [](const char* id) {
-    return Json{{"role", "tool"}, {"content", "x"}, {"tool_call_id", id}};
+    return Json{{"role", "tool"}, {"content", kSaid}, {"tool_call_id", id}};
   };
   const auto plain = [](const char* role, const std::string& content) {
     return Json{{"role", role}, {"content", content}};
@@ -193,6 +226,9 @@ CallOrder find_call_order(const RunTemplate& run, const ToolDialect& dialect) {
       return true;
     }
   };
+  Json telling = called;
+  telling["content"] = mark;
+  order.moves_text = shows_behind(run, Json::array({user, telling, said(one)}), tools, mark);
   order.is_one_a_message = (!takes({user, both, said(one), said(other)}) || !shows_both()) &&
                            takes({user, called, said(one)});
   if (takes({user, called, said(one), user})) return order;
@@ -221,7 +257,10 @@ std::vector<Message> with_single_calls(const std::vector<Message>& messages) {
     message = end;
     for (const ToolCall& call : first->tool_calls) {
       result.push_back({.role = first->role, .content = "", .tool_calls = {call}});
-      if (&call == &first->tool_calls.front()) result.back().content = first->content;
+      if (&call == &first->tool_calls.front()) {
+        result.back().content = first->content;
+        result.back().thought = first->thought;
+      }
       const auto mine = std::ranges::find_if(
           outputs, [&](const Message& one) { return one.tool_call_id == call.id; });
       if (mine == outputs.end()) continue;
@@ -233,10 +272,29 @@ std::vector<Message> with_single_calls(const std::vector<Message>& messages) {
   return result;
 }
 
+/// What a message says beside its calls, as the beginning of the answer that follows their results.
+std::vector<Message> with_later_text(const std::vector<Message>& messages) {
+  std::vector<Message> result;
+  std::string said;
+  for (Message message : messages) {
+    if (message.role == "user" && !said.empty()) {
+      result.push_back({.role = "assistant", .content = std::exchange(said, {})});
+    } else if (!message.tool_calls.empty()) {
+      said = joined(said, " ", std::exchange(message.content, {}));
+    } else if (message.role == "assistant" && !said.empty()) {
+      message.content = joined(std::exchange(said, {}), " ", message.content);
+      message.ids.clear();
+    }
+    result.push_back(std::move(message));
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<Message> arranged(const std::vector<Message>& messages, const CallOrder& order) {
   std::vector<Message> all = order.is_one_a_message ? with_single_calls(messages) : messages;
+  if (order.moves_text) all = with_later_text(all);
   if (!order.between) return all;
   std::vector<Message> result;
   for (const Message& message : all) {

@@ -36,6 +36,7 @@ Json in_dialect(Json message, const ToolDialect& dialect);
 /// What a template that shows tools rejects in a conversation with calls.
 struct CallOrder {
   bool is_one_a_message = false;  // several calls in one message are rejected (Llama 3)
+  bool moves_text = false;        // a message's text is shown behind its calls' results (Gemma 4)
   // If roles must alternate (Mistral): the text between a function's message and a user's.
   std::optional<std::string> between{};
 };

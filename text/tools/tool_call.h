@@ -26,9 +26,11 @@ struct ToolSet {
 };
 
 /// How a model writes calls. kHermes: <tool_call>{"name", "arguments"}</tool_call> (Hermes, Qwen).
-/// kLlama: {"name", "parameters"} as the whole answer, or after <|python_tag|>. kMistral:
-/// [TOOL_CALLS] with a list of {"name", "arguments"}, or with name[ARGS]{..}. kHarmony: a message
-/// to a function, as ChannelParser gives it.
-enum class ToolFormat { kNone, kHermes, kLlama, kMistral, kHarmony };
+/// kXml: <tool_call><function=NAME><parameter=KEY>..</parameter></function></tool_call>
+/// (Qwen3-Coder, Qwen3.5). kLlama: {"name", "parameters"} as the whole answer, or after
+/// <|python_tag|>. kMistral: [TOOL_CALLS] with a list of {"name", "arguments"}, or with
+/// name[ARGS]{..}. kGemma: <|tool_call>call:NAME{key:<|"|>text<|"|>}<tool_call|> (Gemma 4).
+/// kHarmony: a message to a function, as ChannelParser gives it.
+enum class ToolFormat { kNone, kHermes, kXml, kLlama, kMistral, kGemma, kHarmony };
 
 }  // namespace predgen

@@ -1,12 +1,14 @@
 #include "text/tools/tool_call_parser.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
+#include "text/begun.h"
 #include "text/channel_parser.h"
 #include "text/tools/call_json.h"
+#include "text/tools/json_call.h"
 #include "text/tools/written_call.h"
+#include "text/tools/xml_call.h"
 
 namespace predgen {
 namespace {
@@ -16,10 +18,29 @@ constexpr std::string_view kOpen = "<tool_call>", kClose = "</tool_call>";
 constexpr std::string_view kPython = "<|python_tag|>";
 constexpr std::string_view kCalls = "[TOOL_CALLS]", kArguments = "[ARGS]", kId = "[CALL_ID]";
 
+constexpr std::string_view kGemmaOpen = "<|tool_call>", kGemmaClose = "<tool_call|>";
+
 std::string_view marker_of(ToolFormat format) {
-  if (format == ToolFormat::kHermes) return kOpen;
-  if (format == ToolFormat::kHarmony) return ChannelParser::kCall;
-  return format == ToolFormat::kLlama ? kPython : kCalls;
+  switch (format) {
+    case ToolFormat::kHermes:
+    case ToolFormat::kXml:
+      return kOpen;
+    case ToolFormat::kLlama:
+      return kPython;
+    case ToolFormat::kGemma:
+      return kGemmaOpen;
+    case ToolFormat::kHarmony:
+      return ChannelParser::kCall;
+    case ToolFormat::kMistral:
+    case ToolFormat::kNone:
+      return kCalls;
+  }
+  return kCalls;
+}
+
+/// Whether calls are in <tool_call>..</tool_call>.
+bool is_tagged(ToolFormat format) {
+  return format == ToolFormat::kHermes || format == ToolFormat::kXml;
 }
 
 size_t space_at(std::string_view text, size_t at = 0) {
@@ -29,18 +50,6 @@ size_t space_at(std::string_view text, size_t at = 0) {
 /// Where the white space in front of `end` begins.
 size_t space_before(std::string_view text, size_t end) {
   return text.substr(0, end).find_last_not_of(kSpace) + 1;  // npos + 1 is 0
-}
-
-/// The length of the text's end that may be the beginning of `marker`.
-size_t begun(std::string_view text, std::string_view marker) {
-  size_t size = std::min(marker.size() - 1, text.size());
-  while (!text.ends_with(marker.substr(0, size))) --size;
-  return size;
-}
-
-/// Whether `text` begins with `marker`, or may once more text arrives.
-bool may_begin(std::string_view text, std::string_view marker) {
-  return text.starts_with(marker) || marker.starts_with(text);
 }
 
 /// The byte after the brace at `begin`, and after white space, if a second brace is there or may
@@ -53,15 +62,23 @@ size_t second_brace(std::string_view text, size_t begin) {
 
 }  // namespace
 
+ToolCallParser::ToolCallParser(ToolFormat format, const ToolSet& tools)
+    : format_(format), names_(tools.names) {
+  if (format == ToolFormat::kXml && !tools.json.empty()) schemas_ = parse_json(tools.json, "tools");
+}
+
 bool ToolCallParser::is_marker(ToolFormat format, std::string_view token) {
   switch (format) {
     case ToolFormat::kNone:
     case ToolFormat::kHarmony:  // ChannelParser's
       return false;
     case ToolFormat::kHermes:
+    case ToolFormat::kXml:
       return token == kOpen || token == kClose;
     case ToolFormat::kLlama:
       return token == kPython;
+    case ToolFormat::kGemma:
+      return token == kGemmaOpen || token == kGemmaClose || token == "<|\"|>";
     case ToolFormat::kMistral:
       return token == kCalls || token == kArguments || token == kId;
   }
@@ -70,15 +87,14 @@ bool ToolCallParser::is_marker(ToolFormat format, std::string_view token) {
 
 std::vector<ToolCallParser::Part> ToolCallParser::push(std::string_view text) {
   held_ += text;
-  std::vector<Part> parts;
-  while (step(parts, /*is_over=*/false)) {
-  }
-  return parts;
+  return read(/*is_over=*/false);
 }
 
-std::vector<ToolCallParser::Part> ToolCallParser::finish() {
+std::vector<ToolCallParser::Part> ToolCallParser::finish() { return read(/*is_over=*/true); }
+
+std::vector<ToolCallParser::Part> ToolCallParser::read(bool is_over) {
   std::vector<Part> parts;
-  while (step(parts, /*is_over=*/true)) {
+  while (step(parts, is_over)) {
   }
   return parts;
 }
@@ -99,25 +115,35 @@ void ToolCallParser::add_text(size_t size, std::vector<Part>& parts) {
   if (size == 0) return;
   parts.push_back({.text = held_.substr(0, size)});
   held_.erase(0, size);
+  fence_.clear();
 }
 
-/// Begins a call; the first `size` bytes of held_ are not part of its JSON.
+/// Begins a call; the first `size` bytes of held_ are not part of it.
 void ToolCallParser::enter(size_t size) {
   marker_ = held_.substr(0, size);
   held_.erase(0, size);
+  const auto num_ticks = std::ranges::count(marker_, '`');
+  if (num_ticks > 0) fence_.assign(static_cast<size_t>(num_ticks), '`');
+  num_braces_ = 0;
   json_ = {};
+  tagged_ = {};
   state_ = State::kCall;
   has_begun_ = true;
 }
 
 bool ToolCallParser::find_call(std::vector<Part>& parts, bool is_over) {
   const std::string_view marker = marker_of(format_);
+  const bool is_xml = format_ == ToolFormat::kXml;
   const size_t begin = space_at(held_);
   if (format_ == ToolFormat::kLlama && !has_begun_ && begin < held_.size() && held_[begin] == '{') {
     enter(begin);
     return true;
   }
-  const size_t found = held_.find(marker);
+  size_t found = held_.find(marker), length = marker.size();
+  if (const size_t function = held_.find(kXmlFunction); is_xml && function < found) {
+    found = function;
+    length = 0;
+  }
   const auto written = format_ == ToolFormat::kHermes
                            ? find_written_call(std::string_view(held_).substr(0, found), names_)
                            : std::nullopt;
@@ -126,17 +152,22 @@ bool ToolCallParser::find_call(std::vector<Part>& parts, bool is_over) {
     const size_t end = space_before(held_, written->begin);
     add_text(end, parts);
     if (written->json) enter(*written->json - end);
+    num_braces_ = written->num_braces;
     return written->json.has_value();
   }
   if (found != std::string::npos) {
     const size_t end = space_before(held_, found);
     add_text(end, parts);
-    enter(found + marker.size() - end);
+    enter(found + length - end);
     return true;
   }
   has_begun_ = has_begun_ || begin < held_.size();
   size_t certain = held_.size();
-  if (!is_over) certain = space_before(held_, certain - begun(held_, marker));
+  if (!is_over) {
+    const size_t num_begun =
+        std::max(begun(held_, marker), is_xml ? begun(held_, kXmlFunction) : 0);
+    certain = space_before(held_, certain - num_begun);
+  }
   add_text(certain, parts);
   return false;
 }
@@ -144,25 +175,34 @@ bool ToolCallParser::find_call(std::vector<Part>& parts, bool is_over) {
 bool ToolCallParser::read_call(std::vector<Part>& parts, bool is_over) {
   const std::string_view text = held_;
   size_t begin = space_at(text);
+  const bool is_json_begun = begin < text.size() && (text[begin] == '{' || text[begin] == '[');
+  if (format_ == ToolFormat::kGemma || (format_ == ToolFormat::kXml && !is_json_begun)) {
+    const auto found = format_ == ToolFormat::kGemma ? tagged_.find_gemma(text, is_over)
+                                                     : tagged_.find_xml(text, schemas_, is_over);
+    if (!found) return false;
+    if (!add_calls(found->call, parts)) return give_back(found->end, parts, is_over);
+    held_.erase(0, found->end);
+    state_ = State::kAfterCall;
+    return true;
+  }
   std::string_view name;  // in front of the arguments
   const bool may_have_name = format_ == ToolFormat::kMistral || format_ == ToolFormat::kHarmony;
   if (may_have_name && begin < text.size() && text[begin] != '[' && text[begin] != '{') {
     const std::string_view mark =
         format_ == ToolFormat::kMistral ? kArguments : ChannelParser::kMessage;
     const size_t end = text.find(mark);
-    if (end == std::string::npos) return is_over && give_back(text.size(), parts);
+    if (end == std::string::npos) return is_over && give_back(text.size(), parts, is_over);
     name = text.substr(begin, end - begin);
     begin = space_at(text, end + mark.size());
   }
-  const size_t inner = format_ == ToolFormat::kHermes ? second_brace(text, begin) : begin;
+  const size_t inner = is_tagged(format_) ? second_brace(text, begin) : begin;
   const bool is_json = begin < text.size() && (text[begin] == '{' || text[begin] == '[');
   const std::optional<size_t> length =
       is_json && inner < text.size() ? json_.find(text.substr(inner)) : std::nullopt;
   if (!length) {
-    if (is_over) return give_back(text.size(), parts);
-    const size_t close =
-        is_json || format_ != ToolFormat::kHermes ? std::string::npos : text.find(kClose);
-    return close != std::string::npos && give_back(close, parts);
+    if (is_over) return give_back(text.size(), parts, is_over);
+    const size_t close = is_json || !is_tagged(format_) ? std::string::npos : text.find(kClose);
+    return close != std::string::npos && give_back(close, parts, is_over);
   }
   size_t end = inner + *length;
   if (inner > begin) {  // the second brace
@@ -175,17 +215,18 @@ bool ToolCallParser::read_call(std::vector<Part>& parts, bool is_over) {
     state_ = State::kAfterCall;
     return true;
   }
-  const std::string_view rest = text.substr(space_at(text, end));
-  const bool may_close = format_ == ToolFormat::kHermes && may_begin(rest, kClose);
-  if (may_close && !rest.starts_with(kClose) && !is_over) return false;
-  return give_back(end, parts);
+  return give_back(end, parts, is_over);
 }
 
-/// Gives back text that began like a call but is none.
-bool ToolCallParser::give_back(size_t size, std::vector<Part>& parts) {
+/// Gives back text that began like a call but is none, and an end mark behind it, once it is told
+/// whether there is one.
+bool ToolCallParser::give_back(size_t size, std::vector<Part>& parts, bool is_over) {
+  const std::string_view rest = std::string_view(held_).substr(space_at(held_, size));
+  const bool may_close = is_tagged(format_) && may_begin(rest, kClose);
+  if (may_close && !rest.starts_with(kClose) && !is_over) return false;
   std::string raw = std::exchange(marker_, {}) + held_.substr(0, size);
   held_.erase(0, size);
-  if (format_ == ToolFormat::kHermes) {
+  if (is_tagged(format_)) {
     const size_t close = space_at(held_);
     if (held_.substr(close).starts_with(kClose)) {
       raw += held_.substr(0, close + kClose.size());
@@ -194,8 +235,8 @@ bool ToolCallParser::give_back(size_t size, std::vector<Part>& parts) {
   }
   // JSON without a mark may be an ordinary answer.
   const auto has = [&](std::string_view word) { return raw.find(word) != std::string::npos; };
-  const bool is_call = format_ == ToolFormat::kHermes
-                           ? has(kOpen)
+  const bool is_call = is_tagged(format_)
+                           ? has(kOpen) || has(kXmlFunction)
                            : format_ != ToolFormat::kLlama || has(kPython) || has("\"name\"");
   if (!raw.empty()) {
     parts.push_back({.kind = is_call ? Part::Kind::kBroken : Part::Kind::kText, .text = raw});
@@ -217,14 +258,18 @@ bool ToolCallParser::pass_end(bool is_over) {
     if (is_over) return pass(held_.size());
     return false;
   }
-  const std::string fence(std::ranges::count(marker_, '`'), '`');  // that was opened
-  if (!fence.empty() && may_begin(rest, fence)) {
-    if (!rest.starts_with(fence) && !is_over) return false;
-    held_.erase(0, begin + std::min(rest.size(), fence.size()));
-    marker_.clear();
+  if (num_braces_ > 0 && rest.front() == '}') {
+    --num_braces_;
+    held_.erase(0, begin + 1);
     return true;
   }
-  if (format_ == ToolFormat::kHermes && may_begin(rest, kClose)) {
+  if (!fence_.empty() && may_begin(rest, fence_)) {
+    if (!rest.starts_with(fence_) && !is_over) return false;
+    held_.erase(0, begin + std::min(rest.size(), fence_.size()));
+    fence_.clear();
+    return true;
+  }
+  if (is_tagged(format_) && may_begin(rest, kClose)) {
     if (rest.starts_with(kClose)) {
       held_.erase(0, begin + kClose.size());
       return true;  // white space may follow
@@ -242,14 +287,6 @@ bool ToolCallParser::pass_end(bool is_over) {
       return true;
     }
   }
-  if (may_begin(rest, marker_of(format_))) {
-    if (rest.starts_with(marker_of(format_))) {
-      held_.erase(0, begin);
-      enter(marker_of(format_).size());
-      return true;
-    }
-    if (!is_over) return false;
-  }
   return pass(0);
 }
 
@@ -258,47 +295,25 @@ bool ToolCallParser::pass_end(bool is_over) {
 bool ToolCallParser::add_calls(std::string_view json, std::string_view name,
                                std::vector<Part>& parts) const {
   std::optional<Json> value = parse_call_json(json);
-  if (!value) return false;
-  if (!name.empty()) {
+  if (value && !name.empty()) {
     const size_t id = name.find(kId);
     Json named{{"name", name.substr(0, id)}, {"arguments", std::move(*value)}};
     if (id != std::string_view::npos) named["id"] = name.substr(id + kId.size());
     value = std::move(named);
   }
-  std::vector<Part> calls;
-  for (const Json& one : value->is_array() ? *value : Json::array({*value})) {
-    std::optional<ToolCall> call = to_call(one);
-    if (!call) return false;
-    calls.push_back({.kind = Part::Kind::kCall, .call = std::move(*call)});
-  }
-  std::ranges::move(calls, std::back_inserter(parts));
-  return !calls.empty();
+  return add_calls(value, parts);
 }
 
-std::optional<ToolCall> ToolCallParser::to_call(const Json& value) const {
-  const Json given = value.is_object() ? value.value("name", Json()) : Json();
-  const auto name = std::ranges::find_if(
-      names_, [&](const std::string& known) { return given.is_string() && given == known; });
-  if (name == names_.end()) return std::nullopt;
-  Json arguments = Json::object();
-  for (const char* key : {"parameters", "arguments"}) {
-    if (value.contains(key) && !value[key].is_null()) arguments = value[key];
-  }
-  if (arguments.is_string()) {
-    const std::optional<Json> inner = parse_call_json(arguments.get<std::string>());
-    if (!inner) return std::nullopt;
-    arguments = *inner;
-  }
-  if (!arguments.is_object()) return std::nullopt;
+bool ToolCallParser::add_calls(const std::optional<Json>& value, std::vector<Part>& parts) const {
+  if (!value) return false;
   const bool is_written =
       format_ == ToolFormat::kHermes && marker_.find(kOpen) == std::string::npos;
-  if (is_written && !value.contains("arguments") && !value.contains("parameters")) {
-    return std::nullopt;
+  auto calls = to_calls(*value, names_, /*needs_arguments=*/is_written);
+  if (!calls) return false;
+  for (ToolCall& call : *calls) {
+    parts.push_back({.kind = Part::Kind::kCall, .call = std::move(call)});
   }
-  const Json id = value.value("id", Json());
-  return ToolCall{.id = id.is_string() ? id.get<std::string>() : "",
-                  .name = *name,
-                  .arguments = arguments.dump()};
+  return true;
 }
 
 }  // namespace predgen

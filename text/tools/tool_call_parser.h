@@ -7,6 +7,7 @@
 
 #include "core/json.h"
 #include "text/tools/json_end.h"
+#include "text/tools/tagged_call.h"
 #include "text/tools/tool_call.h"
 
 namespace predgen {
@@ -16,9 +17,8 @@ namespace predgen {
 /// that begins like a call but is none (no JSON, an unknown function, cut off) is given back.
 class ToolCallParser {
  public:
-  /// `format` is one that has calls, `names` are the known functions.
-  ToolCallParser(ToolFormat format, std::vector<std::string> names)
-      : format_(format), names_(std::move(names)) {}
+  /// `format` is one that has calls, `tools` are the known functions.
+  ToolCallParser(ToolFormat format, const ToolSet& tools);
 
   struct Part {
     enum class Kind { kText, kBroken, kCall };
@@ -39,23 +39,28 @@ class ToolCallParser {
 
  private:
   enum class State { kText, kCall, kAfterCall };
+  std::vector<Part> read(bool is_over);
   /// Consumes something from the front of held_; false: waits for more.
   bool step(std::vector<Part>& parts, bool is_over);
   bool find_call(std::vector<Part>& parts, bool is_over);
   bool read_call(std::vector<Part>& parts, bool is_over);
   bool pass_end(bool is_over);
   bool add_calls(std::string_view json, std::string_view name, std::vector<Part>& parts) const;
-  std::optional<ToolCall> to_call(const Json& value) const;
-  bool give_back(size_t size, std::vector<Part>& parts);
+  bool add_calls(const std::optional<Json>& value, std::vector<Part>& parts) const;
+  bool give_back(size_t size, std::vector<Part>& parts, bool is_over);
   void add_text(size_t size, std::vector<Part>& parts);
   void enter(size_t size);
 
   const ToolFormat format_;
   const std::vector<std::string> names_;
+  Json schemas_;  // ToolSet::json; null: no value needs it
   State state_ = State::kText;
   std::string held_;        // not decided yet
   std::string marker_;      // the start of the call, already taken from held_
+  std::string fence_;       // of code, that is open around calls
+  int num_braces_ = 0;      // that are open around the call
   JsonEnd json_;            // of the call's JSON in held_
+  TaggedCall tagged_;       // or the call there that is no JSON
   bool has_begun_ = false;  // any text but white space came
 };
 

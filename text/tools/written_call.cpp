@@ -1,6 +1,7 @@
 #include "text/tools/written_call.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace predgen {
 namespace {
@@ -26,6 +27,18 @@ class Reader {
     at_ += rest.size();
     return true;
   }
+  /// Passes all of these, with white space in front of each, or nothing.
+  bool pass_words(std::initializer_list<std::string_view> words) {
+    Reader next = *this;
+    for (const std::string_view word : words) {
+      next.pass_space();
+      if (!next.pass(word)) return false;
+    }
+    at_ = next.at_;
+    return true;
+  }
+  /// Passes what comes before `end`.
+  void pass_until(char end) { at_ = std::min(text_.find(end, at_), text_.size()); }
 
  private:
   const std::string_view text_;
@@ -42,15 +55,33 @@ std::optional<WrittenCall> call_at(std::string_view text, size_t begin,
   const size_t fence = reader.pass_all("`");
   if (fence > 2) reader.pass_all(kLetters);
   if (fence > 0) reader.pass_space();
-  const size_t json = reader.at();
-  const bool is_list = reader.pass("[");
-  reader.pass_space();
-  if (!reader.pass("{")) return std::nullopt;
-  reader.pass_space();
-  if (!is_list) reader.pass("{");  // doubled
-  for (const char* word : {"\"name\"", ":", "\""}) {
-    reader.pass_space();
-    if (!reader.pass(word)) return std::nullopt;
+  size_t json = reader.at();
+  bool is_list = reader.pass("[");
+  if (!reader.pass_words({"{"})) return std::nullopt;
+  int num_open = 1;
+  if (!is_list && reader.pass_words({"{"})) ++num_open;  // doubled
+  while (!reader.is_at_end()) {                          // what wraps it
+    if (reader.pass_words({"\"type\"", ":", "\"function\"", ","})) continue;
+    if (reader.pass_words({"\"id\"", ":", "\""})) {
+      reader.pass_until('"');
+      if (!reader.pass_words({"\"", ","})) return std::nullopt;
+    } else if (!is_list && reader.pass_words({"\"tool_calls\"", ":"})) {
+      reader.pass_space();
+      json = reader.at();
+      call.num_braces = num_open;
+      is_list = true;
+      if (!reader.pass_words({"[", "{"})) return std::nullopt;
+    } else if (reader.pass_words({"\"function\"", ":", "{"})) {
+      if (is_list) continue;
+      json = reader.at() - 1;
+      call.num_braces = num_open++;
+    } else {
+      break;
+    }
+  }
+  if (!reader.pass_words({"\"name\"", ":", "\""}) &&
+      !reader.pass_words({"\"function\"", ":", "\""})) {
+    return std::nullopt;
   }
   for (const std::string& name : names) {
     Reader rest = reader;

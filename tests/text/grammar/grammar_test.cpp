@@ -228,6 +228,13 @@ ToolSet tools() {
 
 const std::string kArguments = R"({"city": "Oslo", "days": 3})";
 
+const std::string kXmlWeather =
+    "\n<function=weather>\n<parameter=city>\nOslo\n</parameter>\n<parameter=days>\n3\n</"
+    "parameter>\n"
+    "</function>\n</tool_call>";
+const std::string kXmlBell =
+    "\n<function=bell>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>";
+
 /// Every model's own form of a call, and of two.
 struct CallTexts {
   ToolFormat format;
@@ -247,7 +254,13 @@ const std::vector<CallTexts> kCalls{
     {ToolFormat::kMistral, R"([TOOL_CALLS][{"name": "weather", "arguments": )" + kArguments + "}]",
      R"([TOOL_CALLS][{"name": "weather", "arguments": )" + kArguments +
          R"(}, {"name": "bell", "arguments": {"a": 1}}])",
-     R"([TOOL_CALLS][{"name": "oven")"}};
+     R"([TOOL_CALLS][{"name": "oven")"},
+    {ToolFormat::kXml, "<tool_call>" + kXmlWeather,
+     "<tool_call>" + kXmlWeather + "\n<tool_call>" + kXmlBell, "<tool_call>\n<function=oven>"},
+    {ToolFormat::kGemma, R"(<|tool_call>call:weather{city:<|"|>Oslo<|"|>,days:3}<tool_call|>)",
+     R"(<|tool_call>call:weather{city:<|"|>Oslo<|"|>,days:3}<tool_call|>)"
+     R"(<|tool_call>call:bell{a:1}<tool_call|>)",
+     "<|tool_call>call:oven"}};
 
 TEST(CallGrammar, HasEveryModelsOwnForm) {
   for (const CallTexts& calls : kCalls) {
@@ -277,13 +290,112 @@ TEST(CallGrammar, HasEveryModelsOwnForm) {
     EXPECT_TRUE(takes({.form = form}, "12")) << where;
     EXPECT_FALSE(takes({.form = form}, "It is")) << where;
     // What the grammar says is what the parser reads.
-    ToolCallParser parser(calls.format, {"weather", "bell"});
+    ToolCallParser parser(calls.format, tools());
     auto parts = parser.push(calls.two);
     std::ranges::move(parser.finish(), std::back_inserter(parts));
     ASSERT_EQ(parts.size(), 2u) << where;
     EXPECT_EQ(parts[0].call.arguments, Json::parse(kArguments).dump());
     EXPECT_EQ(parts[1].call.name, "bell");
   }
+}
+
+/// What the grammar of these tools forces behind `text`.
+std::string forced(Forms& forms, const std::string& text) {
+  GrammarMatcher matcher(*forms.compiler.compile(
+      {.tools = tools(), .calls = AnswerRules::Calls::kRequired, .only_tool = "weather"}));
+  for (const TokenId token : forms.tokenizer.encode(text)) EXPECT_TRUE(matcher.accept(token));
+  return matcher.forced_text();
+}
+
+TEST(CallGrammar, HoldsXmlToSchemas) {
+  Forms forms(ToolFormat::kXml);
+  const auto grammar = forms.compiler.compile({.tools = tools()});
+  const auto takes = [&](const std::string& text) {
+    return predgen::takes(*grammar, forms.tokenizer, text);
+  };
+  const std::string city = "<parameter=city>Oslo</parameter>";
+  EXPECT_TRUE(takes("Yes. <tool_call><function=weather>" + city +
+                    "<parameter=days>3</parameter></function></tool_call> Done."));
+  EXPECT_TRUE(takes("<function=weather>" + city + "<parameter=days>3</parameter></function>"));
+  EXPECT_FALSE(takes("<function=weather>" + city + "</function>"));
+  EXPECT_FALSE(takes("<tool_call><function=weather>" + city +
+                     "<parameter=days>15</parameter></function></tool_call>"));
+  EXPECT_FALSE(
+      takes("<tool_call><function=weather><parameter=city>a</parameter>b</parameter>"
+            "<parameter=days>3</parameter></function></tool_call>"));
+  EXPECT_TRUE(takes("a <function of> b"));
+  EXPECT_EQ(forced(forms, ""), "<tool_call>\n<function=weather>");
+  EXPECT_EQ(forced(forms, "<tool_call>\n<function=weather>\n"), "<parameter=city>");
+}
+
+TEST(CallGrammar, HoldsGemmasArgumentsToSchemas) {
+  Forms forms(ToolFormat::kGemma);
+  const auto grammar = forms.compiler.compile({.tools = tools()});
+  const auto takes = [&](const std::string& text) {
+    return predgen::takes(*grammar, forms.tokenizer, text);
+  };
+  const std::string begin = R"(Yes.<|tool_call>call:weather{city:<|"|>)";
+  EXPECT_TRUE(takes(begin + R"(a "b", {c}<|"|>,days:14,unit:<|"|>C<|"|>}<tool_call|> Done.)"));
+  EXPECT_FALSE(takes(begin + R"(a<|"|>,days:15}<tool_call|>)"));
+  EXPECT_FALSE(takes(begin + R"(a<|"|>}<tool_call|>)"));
+  EXPECT_FALSE(takes(begin + R"(a<|"|>,days:3,unit:<|"|>K<|"|>}<tool_call|>)"));
+  EXPECT_FALSE(takes(begin + R"(a<tool_call|>b<|"|>,days:3}<tool_call|>)"));
+  EXPECT_FALSE(takes(R"(<|tool_call>call:weather{"city": "Oslo", "days": 3}<tool_call|>)"));
+  EXPECT_EQ(forced(forms, ""), R"(<|tool_call>call:weather{city:<|"|>)");
+  EXPECT_EQ(forced(forms, R"(<|tool_call>call:weather{city:<|"|>a<|"|>)"), ",days:");
+  // Properties come as the template sorts them.
+  ToolSet sorted{.json = R"([{"type": "function", "function": {"name": "f", "parameters": {"type":
+      "object", "properties": {"b": {"type": "integer"}, "C": {"type": "integer"}, "a": {"type":
+      "integer"}}, "required": ["b", "C", "a"], "additionalProperties": false}}}])",
+                 .names = {"f"}};
+  const auto of_sorted = forms.compiler.compile({.tools = sorted});
+  EXPECT_TRUE(
+      predgen::takes(*of_sorted, forms.tokenizer, "<|tool_call>call:f{a:1,b:2,C:3}<tool_call|>"));
+  EXPECT_FALSE(
+      predgen::takes(*of_sorted, forms.tokenizer, "<|tool_call>call:f{b:2,C:3,a:1}<tool_call|>"));
+}
+
+const std::string kFinal = "<|channel|>final<|message|>", kNext = "<|end|><|start|>assistant";
+const std::string kAnalysis = "<|channel|>analysis<|message|>Hm {.";
+std::string call_in_channel(const std::string& name, const std::string& arguments) {
+  return "<|channel|>commentary to=functions." + name + " <|constrain|>json<|message|>" + arguments;
+}
+
+TEST(ChannelGrammar, HoldsCallsAndForms) {
+  Forms forms(ToolFormat::kHarmony);
+  const auto takes = [&](AnswerRules rules, const std::string& text) {
+    rules.start = AnswerStart::kChannels;
+    return predgen::takes(*forms.compiler.compile(rules), forms.tokenizer, text);
+  };
+  const std::string weather = call_in_channel("weather", kArguments);
+  const AnswerRules free{.tools = tools()};
+  AnswerRules required = free, bell = free;
+  required.calls = bell.calls = AnswerRules::Calls::kRequired;
+  bell.only_tool = "bell";
+  for (const AnswerRules& rules : {free, required}) {
+    EXPECT_TRUE(takes(rules, weather));
+    EXPECT_TRUE(takes(rules, kAnalysis + kNext + kAnalysis + kNext + weather));
+    EXPECT_TRUE(
+        takes(rules, " to=functions.weather<|channel|>commentary json<|message|>" + kArguments));
+    EXPECT_FALSE(takes(rules, call_in_channel("weather", R"({"city": "Oslo"})")));
+    EXPECT_FALSE(takes(rules, call_in_channel("weather", R"({"city": "a<|end|>", "days": 3})")));
+    EXPECT_FALSE(takes(rules, call_in_channel("oven", "{}")));
+    EXPECT_FALSE(takes(rules, weather + kNext + weather)) << "<|call|> ends the answer";
+    EXPECT_FALSE(takes(rules, kAnalysis));
+  }
+  EXPECT_TRUE(takes(free, kAnalysis + kNext + kFinal + "It is sunny."));
+  EXPECT_TRUE(takes(free, "<|channel|>commentary<|message|>I look." + kNext + weather));
+  EXPECT_FALSE(takes(free, kFinal + "It is" + kNext));
+  EXPECT_FALSE(takes(required, kFinal + "It is sunny."));
+  EXPECT_FALSE(takes(bell, weather));
+  EXPECT_TRUE(takes(bell, call_in_channel("bell", R"({"a": 1})")));
+  const AnswerForm form = schema(R"({"type": "integer"})");
+  EXPECT_TRUE(takes({.form = form}, kAnalysis + kNext + kFinal + "12"));
+  EXPECT_FALSE(takes({.form = form}, kFinal + "It is"));
+  EXPECT_TRUE(takes({.form = form, .tools = tools()}, weather));
+  EXPECT_TRUE(takes({.form = form, .tools = tools()}, kFinal + "12"));
+  // A text that is no chat has no channels.
+  EXPECT_TRUE(forms.takes(form, "12"));
 }
 
 TEST(CallGrammar, BeginsInFreeText) {
@@ -311,22 +423,27 @@ TEST(CallGrammar, HoldsCallsThatAreWrittenOut) {
   EXPECT_FALSE(takes(R"({"name": "bell"})"));
   EXPECT_FALSE(takes(R"({"name": "weather", "arguments": {"city": "Oslo"}})"));
   EXPECT_FALSE(takes(R"({"name": "bell", "arguments": [1]})"));
+  EXPECT_TRUE(takes(R"({"function": {)" + weather + "}"));
+  EXPECT_FALSE(takes(R"({"function": {"name": "bell", "arguments": [1]}})"));
   // Other JSON is free.
   for (const char* name : {R"("bel")", R"("bells")", R"("weather-vane")", R"("Ann")", "12", "{}"}) {
     EXPECT_TRUE(takes(std::string(R"(So: {"name": )") + name + R"(, "age": [3]}.)")) << name;
   }
   const auto one = forms.compiler.compile({.tools = tools(), .has_many_calls = false});
   EXPECT_TRUE(predgen::takes(*one, forms.tokenizer, R"({"name": "Ann", "age": 3})"));
+  EXPECT_TRUE(
+      predgen::takes(*one, forms.tokenizer, R"({"tool_calls": [{"function": {)" + weather + "}]}"));
 }
 
 TEST(CallGrammar, ComesAfterTheThoughtThatThePromptHasBegun) {
   Forms forms;
-  const auto grammar = forms.compiler.compile({.form = schema(kCity), .begins_in_thought = true});
+  const auto grammar =
+      forms.compiler.compile({.form = schema(kCity), .start = AnswerStart::kThought});
   EXPECT_TRUE(takes(*grammar, forms.tokenizer, "Hm {.\n</think>\n\n" + kArguments));
   EXPECT_FALSE(takes(*grammar, forms.tokenizer, "Hm."));
   EXPECT_FALSE(takes(*grammar, forms.tokenizer, "Hm.</think>So: " + kArguments));
   const auto calls = forms.compiler.compile(
-      {.tools = tools(), .calls = AnswerRules::Calls::kRequired, .begins_in_thought = true});
+      {.tools = tools(), .calls = AnswerRules::Calls::kRequired, .start = AnswerStart::kThought});
   EXPECT_TRUE(takes(*calls, forms.tokenizer, "Hm.</think>" + kCalls[0].one));
 }
 

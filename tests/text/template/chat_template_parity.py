@@ -135,6 +135,8 @@ LLAMA = ["<|begin_of_text|>", "<|eot_id|>", "<|start_header_id|>", "<|end_header
 MISTRAL = ["<s>", "</s>", "<unk>"]
 MISTRAL_V3 = [*MISTRAL, "[INST]", "[/INST]", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]"]
 GEMMA = ["<pad>", "<eos>", "<bos>", "<unk>", "<start_of_turn>", "<end_of_turn>", "<start_of_image>"]
+GEMMA_4 = ["<pad>", "<eos>", "<bos>", "<unk>", "<|turn>", "<turn|>", "<|tool>", "<tool|>", "<|tool_call>", "<tool_call|>",
+           "<|tool_response>", "<tool_response|>", "<|channel>", "<channel|>", "<|think|>", '<|"|>']
 HARMONY = ["<|startoftext|>", "<|endoftext|>", "<|return|>", "<|constrain|>", "<|channel|>", "<|start|>", "<|end|>",
            "<|message|>", "<|call|>"]
 # name -> template or its file, control tokens, bos, eos
@@ -154,6 +156,9 @@ FAMILIES = {
     "Mistral-Small-3.2": (Path("Mistral-Small-3.2-24B-Instruct-2506.jinja"), [*MISTRAL_V3, "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"], "<s>", "</s>"),
     "Gemma-2": (Path("google-gemma-2-2b-it.jinja"), GEMMA, "<bos>", "<eos>"),
     "Gemma-3": (GEMMA_3, GEMMA, "<bos>", "<eos>"),
+    "Gemma-4": (Path("google-gemma-4-31B-it.jinja"), GEMMA_4, "<bos>", "<eos>"),
+    "Qwen3.5": (Path("Qwen3.5-4B.jinja"), QWEN_3, None, "<|im_end|>"),
+    "Qwen3-Coder": (Path("Qwen3-Coder.jinja"), QWEN_3, None, "<|im_end|>"),
     "gpt-oss": (Path("openai-gpt-oss-120b.jinja"), HARMONY, "<|startoftext|>", "<|return|>"),
     "OLMo-2": (OLMO_2, ["<|endoftext|>", "<|pad|>"], "<|endoftext|>", "<|endoftext|>"),
 }
@@ -208,7 +213,7 @@ def draw_content(generator, texts, control, role):
     text = generator.choice(edges) + generator.choice(texts)[:300] + generator.choice(edges)
     if kind < 0.5:
         # Templates may look for these in answers.
-        usable = [token for token in control if role != "assistant" or "think" not in token]
+        usable = [token for token in control if role != "assistant" or not any(mark in token for mark in ("think", "channel"))]
         token = generator.choice(usable)
         text = generator.choice([token + text, text + token, f"{text} {token}{token}\n{generator.choice(usable)} {text}"])
     return text

@@ -23,6 +23,14 @@ REFUSED = {"2 ** 200", "lipsum()", "{{ \"\\N{BULLET}\" }}", "html | striptags", 
            "{% autoescape true %}{{ html }}{% endautoescape %}", "{{ self.b() }}{% block b %}x{% endblock %}"}
 
 
+FORMS_OF_CALLS = {
+    "Qwen-Qwen2.5-7B-Instruct": "hermes", "Qwen-Qwen3-0.6B": "hermes",
+    "Qwen3-Coder": "xml", "Qwen3.5-4B": "xml", "meta-llama-Llama-3.1-8B-Instruct": "llama",
+    "mistralai-Mistral-Nemo-Instruct-2407": "mistral", "Mistral-Small-3.2-24B-Instruct-2506": "mistral",
+    "google-gemma-4-31B-it": "gemma", "google-gemma-4-31B-it-interleaved": "gemma", "openai-gpt-oss-120b": "harmony",
+    "google-gemma-2-2b-it": "none"}
+
+
 class Renderer:
     def __init__(self):
         self.process = subprocess.Popen([os.environ["RENDER_TEMPLATES"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -30,7 +38,14 @@ class Renderer:
 
     def render(self, template, variables, ms=60_000):
         """Other work on the machine is no reason to fail: only bombs are given less time."""
-        self.process.stdin.write(json.dumps({"template": template, "variables": variables, "ms": ms}) + "\n")
+        return self.ask({"template": template, "variables": variables, "ms": ms})
+
+    def form_of_calls(self, template):
+        return self.ask({"template": template}).get("calls")
+
+    def ask(self, line):
+        template = line["template"]
+        self.process.stdin.write(json.dumps(line) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         assert line, f"the program ended at {template[:500]!r}"
@@ -90,6 +105,17 @@ def check_families(renderer, templates, kind):
     return errors, count
 
 
+def check_calls(renderer):
+    """The form in which models' own templates show calls of functions."""
+    templates, errors = own_templates(), 0
+    for name, form in FORMS_OF_CALLS.items():
+        found = renderer.form_of_calls(templates[name])
+        if found != form:
+            print(f"CALLS {name}: {found}, not {form}")
+        errors += found != form
+    return errors, len(FORMS_OF_CALLS)
+
+
 def check_bombs(renderer):
     """Each ends soon, with the kind of error that is for it; the program goes on."""
     errors = 0
@@ -118,6 +144,7 @@ def main():
     for name, check in [("small templates", lambda: check_expressions(renderer)),
                         ("families", lambda: check_families(renderer, jinja_families.TEMPLATES, "our")),
                         ("fetched templates", lambda: check_families(renderer, own_templates(), "their")),
+                        ("forms of calls", lambda: check_calls(renderer)),
                         ("bombs", lambda: check_bombs(renderer))]:
         wrong, count = check()
         print(f"{name}: {count} rendered, {wrong} differ")

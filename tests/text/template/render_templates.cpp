@@ -1,11 +1,12 @@
 // Renders templates for jinja_parity.py. Each line of the input is an object with "template" and
 // "variables", and "ms" if it may take another time than usual; each line of the output has "text",
-// or "error" and its kind, and how long it took.
+// or "error" and its kind, and how long it took. Without "variables" it has "calls" instead.
 #include <chrono>
 #include <iostream>
 #include <string>
 
 #include "core/json.h"
+#include "text/template/chat_template.h"
 #include "text/template/jinja_template.h"
 
 namespace {
@@ -28,6 +29,23 @@ predgen::Json rendered(const predgen::Json& one, const std::tm& now) {
   }
 }
 
+/// The form in which a chat template shows calls.
+predgen::Json form_of_calls(const predgen::Json& one, const std::tm& now) {
+  constexpr const char* kNames[] = {"none",    "hermes", "xml",    "llama",
+                                    "mistral", "gemma",  "harmony"};
+  try {
+    const predgen::ChatTemplate chat(
+        {.jinja = one.at("template").get<std::string>(),
+         .where = "here",
+         .special_tokens = {{"bos_token", "<s>"}, {"eos_token", "</s>"}},
+         .today = now},
+        {});
+    return {{"calls", kNames[static_cast<size_t>(chat.tool_format())]}};
+  } catch (const predgen::UserError& error) {
+    return failed("refused", error);
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -36,7 +54,8 @@ int main() {
   localtime_r(&time, &now);
   for (std::string line; std::getline(std::cin, line);) {
     const auto begin = std::chrono::steady_clock::now();
-    predgen::Json result = rendered(predgen::parse_json(line, "the input"), now);
+    const predgen::Json one = predgen::parse_json(line, "the input");
+    predgen::Json result = one.contains("variables") ? rendered(one, now) : form_of_calls(one, now);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
     result["seconds"] = seconds.count();
     std::cout << predgen::to_text(result) << std::endl;

@@ -9,11 +9,16 @@ namespace {
 
 using Kind = ToolCallParser::Part::Kind;
 
-const std::vector<std::string> kNames{"weather", "lamp"};
+const ToolSet kKnownTools{
+    .json = R"([{"type": "function", "function": {"name": "weather", "parameters": {"type":
+        "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}, "place":
+        {"anyOf": [{"type": "string"}, {"type": "null"}]}, "unit": {"enum": ["C", "1"]}}}}},
+        {"type": "function", "function": {"name": "lamp"}}])",
+    .names = {"weather", "lamp"}};
 
 /// What was found, readable: texts as they are, "!..!" for broken calls, "@name(arguments)#id".
 std::string found(ToolFormat format, const std::vector<std::string>& pieces) {
-  ToolCallParser parser(format, kNames);
+  ToolCallParser parser(format, kKnownTools);
   std::string all;
   const auto take = [&](const std::vector<ToolCallParser::Part>& parts) {
     for (const ToolCallParser::Part& part : parts) {
@@ -95,6 +100,40 @@ const std::vector<CallCase> kCases{
      R"(```[{"name": "lamp", "arguments": {}}, {"name": "weather", "arguments": {}}]```)",
      "@lamp({})@weather({})"},
     {ToolFormat::kHermes, R"({"name": "lamp", "arguments": {}}</tool_call>)", "@lamp({})"},
+    // Wrapped as OpenAI's API has them.
+    {ToolFormat::kHermes, R"({"function": {"name": "lamp", "arguments": {"a": 1}}} Done.)",
+     R"(@lamp({"a":1}) Done.)"},
+    {ToolFormat::kHermes,
+     "```json\n{\"type\": \"function\", \"function\": {\"name\": \"lamp\", \"parameters\": "
+     "{}}\n}\n```",
+     "@lamp({})"},
+    {ToolFormat::kHermes,
+     R"({"tool_calls": [{"id": "c1", "type": "function", "function": {"name": "lamp", "arguments":
+        "{\"a\": 1}"}}, {"name": "weather", "arguments": {}}]}.)",
+     R"(@lamp({"a":1})#c1@weather({}).)"},
+    {ToolFormat::kHermes, R"({{"function": {"name": "lamp", "arguments": {}}}} Done.)",
+     "@lamp({}) Done."},
+    {ToolFormat::kHermes, R"([{"function": {"name": "lamp", "arguments": {}}}] Done.)",
+     "@lamp({}) Done."},
+    {ToolFormat::kHermes, R"({"function": "lamp", "arguments": {"a": 1}})", R"(@lamp({"a":1}))"},
+    {ToolFormat::kHermes, R"(<tool_call>{"function": {"name": "lamp"}}</tool_call>)", "@lamp({})"},
+    {ToolFormat::kHermes,
+     R"({"function": {"name": "lamp"}} {"tool_calls": []} {"type": "function"})",
+     R"({"function": {"name": "lamp"}} {"tool_calls": []} {"type": "function"})"},
+    {ToolFormat::kHermes, R"({"function": {"name": "oven", "arguments": {}}})",
+     R"({"function": {"name": "oven", "arguments": {}}})"},
+    // Several in one answer, in a fence each or in one.
+    {ToolFormat::kHermes,
+     "I do.\n```json\n{\"name\": \"lamp\", \"arguments\": {}}\n```\n\n```json\n{\"name\": "
+     "\"weather\", \"arguments\": {}}\n```\nDone.",
+     "I do.@lamp({})@weather({})\nDone."},
+    {ToolFormat::kHermes,
+     "```json\n{\"name\": \"lamp\", \"arguments\": {}}\n{\"name\": \"weather\", \"arguments\": "
+     "{}}\n```\nDone.",
+     "@lamp({})@weather({})\nDone."},
+    {ToolFormat::kHermes,
+     "```json\n{\"name\": \"lamp\", \"arguments\": {}}\n```\nSo:\n```sh\nls\n```",
+     "@lamp({})\nSo:\n```sh\nls\n```"},
     // JSON that is no call.
     {ToolFormat::kHermes, R"(So: {"name": "lamp"} or {"name": "oven", "arguments": {}})",
      R"(So: {"name": "lamp"} or {"name": "oven", "arguments": {}})"},
@@ -111,7 +150,68 @@ const std::vector<CallCase> kCases{
      R"(!<tool_call>{"name": "lamp", "argu!)"},
     {ToolFormat::kHermes, "<tool_call>", "!<tool_call>!"},
     {ToolFormat::kHermes, "a <tool_cal", "a <tool_cal"},
+    {ToolFormat::kXml, kPlain, kPlain},
+    {ToolFormat::kXml,
+     "Yes.\n\n<tool_call>\n<function=weather>\n<parameter=city>\nKöln\n</"
+     "parameter>\n<parameter=days>"
+     "\n3\n</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=lamp>\n</function>\n"
+     "</tool_call>\n",
+     R"(Yes.@weather({"city":"Köln","days":3})@lamp({}))"},
+    // By their schemas: texts as they are, whatever they look like.
+    {ToolFormat::kXml,
+     "<tool_call><function=weather><parameter=city>7\n\n8</parameter><parameter=place>null</"
+     "parameter>"
+     "<parameter=unit>1</parameter></function></tool_call>",
+     R"(@weather({"city":"7\n\n8","place":null,"unit":"1"}))"},
+    // Without one: what can be JSON is.
+    {ToolFormat::kXml,
+     "<tool_call>\n<function=lamp>\n<parameter=on>\nTrue\n</parameter>\n<parameter=at>\n[1, "
+     "{\"a\": "
+     "null}]\n</parameter>\n<parameter=say>\nHi \"you\" "
+     "<b>.\n</parameter>\n<parameter=none>\nNone\n"
+     "</parameter>\n</function>\n</tool_call>",
+     R"(@lamp({"on":true,"at":[1,{"a":null}],"say":"Hi \"you\" <b>.","none":null}))"},
+    // End marks in a value; a mark that is left out; JSON instead.
+    {ToolFormat::kXml,
+     "<tool_call><function=weather><parameter=city></function></tool_call></parameter></function>"
+     "</tool_call>.",
+     R"(@weather({"city":"</function></tool_call>"}).)"},
+    {ToolFormat::kXml, "I do. <function=lamp></function></tool_call> Done.",
+     "I do.@lamp({}) Done."},
+    {ToolFormat::kXml, "<tool_call><function=lamp></tool_call> Done.", "@lamp({}) Done."},
+    {ToolFormat::kXml, R"(<tool_call>{"name": "lamp", "arguments": {"a": 1}}</tool_call>.)",
+     R"(@lamp({"a":1}).)"},
+    {ToolFormat::kXml, "<tool_call><function=oven></function></tool_call> Hm.",
+     "!<tool_call><function=oven></function></tool_call>! Hm."},
+    {ToolFormat::kXml, "<tool_call><function=lamp>on</function></tool_call> Hm.",
+     "!<tool_call><function=lamp>on</function></tool_call>! Hm."},
+    {ToolFormat::kXml, "<tool_call>lamp</tool_call>Hm.", "!<tool_call>lamp</tool_call>!Hm."},
+    {ToolFormat::kXml, "<tool_call><function=lamp><parameter=a>1</parameter>",
+     "!<tool_call><function=lamp><parameter=a>1</parameter>!"},
+    {ToolFormat::kXml, "a <funct", "a <funct"},
+    {ToolFormat::kGemma, kPlain, kPlain},
+    {ToolFormat::kGemma,
+     R"(I look.<|tool_call>call:weather{city:<|"|>Köln "x", {y}<|"|>,days:3}<tool_call|>)"
+     R"(<|tool_call>call:lamp{on:true,at:[1,<|"|>b<|"|>],more:{a-b:None,c:-2.5e3}}<tool_call|>)",
+     R"(I look.@weather({"city":"Köln \"x\", {y}","days":3}))"
+     R"(@lamp({"on":true,"at":[1,"b"],"more":{"a-b":null,"c":-2500.0}}))"},
+    {ToolFormat::kGemma, R"(<|tool_call>call:lamp{}<tool_call|> Done.)", "@lamp({}) Done."},
+    {ToolFormat::kGemma,
+     R"(<|tool_call> call: lamp { "a" : "b\n}", <|"|>c<|"|>: x y } <tool_call|>)",
+     R"(@lamp({"a":"b\n}","c":"x y"}))"},
+    {ToolFormat::kGemma, R"(<|tool_call>call:lamp{a:1})", R"(@lamp({"a":1}))"},  // not closed
+    {ToolFormat::kGemma, R"(<|tool_call>call:lamp{a:<|"|>1})",
+     R"(!<|tool_call>call:lamp{a:<|"|>1}!)"},
+    {ToolFormat::kGemma, R"(<|tool_call>call:oven{}<tool_call|> Hm.)",
+     R"(!<|tool_call>call:oven{}<tool_call|>! Hm.)"},
+    {ToolFormat::kGemma, R"(<|tool_call>lamp{}<tool_call|>)",
+     R"(!<|tool_call>lamp{}<tool_call|>!)"},
+    {ToolFormat::kGemma, R"(<|tool_call>call:lamp{a:{b}<tool_call|>)",
+     R"(!<|tool_call>call:lamp{a:{b}<tool_call|>!)"},
     {ToolFormat::kLlama, kPlain, kPlain},
+    {ToolFormat::kLlama,
+     R"({"type": "function", "function": {"name": "lamp", "parameters": {"a": 1}}})",
+     R"(@lamp({"a":1}))"},
     {ToolFormat::kLlama, R"({"name": "weather", "parameters": {"city": "Rome"}})",
      R"(@weather({"city":"Rome"}))"},
     {ToolFormat::kLlama,
@@ -182,6 +282,19 @@ TEST(ToolCallParser, SoupInPiecesIsTheSameSoup) {
                                         "\n",
                                         "a",
                                         "\"name\": \"lamp\"",
+                                        "\"function\": ",
+                                        "\"tool_calls\": ",
+                                        "```",
+                                        ",",
+                                        "<function=lamp>",
+                                        "</function>",
+                                        "<parameter=a>",
+                                        "</parameter>",
+                                        "<|tool_call>",
+                                        "<tool_call|>",
+                                        "call:lamp{",
+                                        "<|\"|>",
+                                        R"({"name": "lamp", "arguments": {}})",
                                         R"({"name": "lamp"})"};
   std::mt19937 random(2);
   for (int round = 0; round < 3000; ++round) {
@@ -191,14 +304,15 @@ TEST(ToolCallParser, SoupInPiecesIsTheSameSoup) {
     }
     std::vector<std::string> letters;
     for (const char letter : soup) letters.emplace_back(1, letter);
-    for (const auto format : {ToolFormat::kHermes, ToolFormat::kLlama, ToolFormat::kMistral}) {
+    for (const auto format : {ToolFormat::kHermes, ToolFormat::kXml, ToolFormat::kLlama,
+                              ToolFormat::kMistral, ToolFormat::kGemma}) {
       EXPECT_EQ(found(format, letters), found(format, {soup})) << soup;
     }
   }
 }
 
 TEST(ToolCallParser, TextIsHeldBackOnlyWhereACallMayBegin) {
-  ToolCallParser parser(ToolFormat::kHermes, kNames);
+  ToolCallParser parser(ToolFormat::kHermes, kKnownTools);
   const auto push = [&](const std::string& text) {
     std::string given;
     for (const ToolCallParser::Part& part : parser.push(text)) given += part.text;
@@ -214,7 +328,7 @@ TEST(ToolCallParser, TextIsHeldBackOnlyWhereACallMayBegin) {
 }
 
 TEST(ToolCallParser, ACallIsKnownWithItsLastBracket) {
-  ToolCallParser parser(ToolFormat::kHermes, kNames);
+  ToolCallParser parser(ToolFormat::kHermes, kKnownTools);
   EXPECT_TRUE(parser.push(R"(<tool_call>{"name": "lamp", "arguments": {})").empty());
   EXPECT_EQ(parser.push("}").size(), 1u);
 }
@@ -223,6 +337,8 @@ TEST(ToolCallParser, KnowsTheTokensThatOnlyMarkCalls) {
   EXPECT_TRUE(ToolCallParser::is_marker(ToolFormat::kMistral, "[TOOL_CALLS]"));
   EXPECT_TRUE(ToolCallParser::is_marker(ToolFormat::kLlama, "<|python_tag|>"));
   EXPECT_TRUE(ToolCallParser::is_marker(ToolFormat::kHermes, "</tool_call>"));
+  EXPECT_TRUE(ToolCallParser::is_marker(ToolFormat::kGemma, "<|\"|>"));
+  EXPECT_TRUE(ToolCallParser::is_marker(ToolFormat::kXml, "<tool_call>"));
   EXPECT_FALSE(ToolCallParser::is_marker(ToolFormat::kHermes, "<|im_end|>"));
 }
 

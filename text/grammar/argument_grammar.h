@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "core/json.h"
+#include "text/tools/tool_call.h"
+
+namespace predgen {
+
+/// The grammar of a call's arguments, as XGrammar writes grammars, where the marks of the form may
+/// not be in them: as a list of <parameter=KEY> (kXml), in Gemma's spelling with keys in the order
+/// in which its template sorts them (kGemma), or as JSON (kHarmony). `schema`: as promised_schema()
+/// made it. `is_strict`: there are no other properties than it names.
+std::string argument_grammar(const Json& schema, bool is_strict, ToolFormat format);
+
+}  // namespace predgen
