@@ -26,6 +26,7 @@ Examples:
   predgen eval --config configs/eval/sgd_dev.yaml clock.costs=[a5000,this_machine] workers=4
   predgen eval --config configs/eval/sgd_dev.yaml methods=[baseline,greedy,preemptive] \
     input.end_of_turn_wait=0.5 --by last_change
+  predgen eval --config configs/eval/tools.yaml turns.count=20 --by tools
   predgen eval --compare runs/eval/before runs/eval/after --max-slower 3%
 )";
 
@@ -51,7 +52,7 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
   command
       ->add_option("--by", flags->by,
                    "Print where each method pays, too: turns by the set's key \"source\", by what "
-                   "changed in the last words, or by length of the prompt")
+                   "changed in the last words, by length of the prompt, or by the right tool")
       ->check(CLI::IsMember(evaluate::group_names()));
   command->add_flag("--restart", flags->run.restart,
                     "Drop what an unfinished run has left in the output");
@@ -71,7 +72,8 @@ void add_eval(CLI::App& app, const std::stop_token& stop) {
     evaluate::EvalConfig config = evaluate::read_eval_config(reader);
     reader.finish();
     // A shipped configuration also works outside of the checkout.
-    for (std::filesystem::path* file : {&config.turns.file, &config.turns.shots_file}) {
+    for (std::filesystem::path* file :
+         {&config.turns.file, &config.turns.shots_file, &config.turns.tools_file}) {
       *file = path_beside_configs(*file, config_options->file);
     }
     set_num_threads(config.threads);

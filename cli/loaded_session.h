@@ -17,6 +17,7 @@
 #include "cli/voice_flags.h"
 #include "core/clock.h"
 #include "model/load_options.h"
+#include "runtime/converse/call_constraint.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/session_options.h"
 #include "runtime/converse/tool_rounds.h"
@@ -74,6 +75,9 @@ class LoadedSession {
   void drain();
 
  private:
+  /// Null: anything.
+  std::shared_ptr<const TokenConstraint> form_of_calls(const ToolSet& tools, bool thinks);
+
   std::unique_ptr<const Checkpoint> checkpoint_;
   std::unique_ptr<Tokenizer> tokenizer_;
   std::optional<Engine> engine_, draft_;
@@ -84,6 +88,7 @@ class LoadedSession {
   std::unique_ptr<act::ToolServers> servers_;
   std::optional<act::ThreadedCalls> calls_;
   std::optional<Session> session_;
+  std::optional<GrammarCompiler> grammars_;
   std::optional<ToolRounds> rounds_;
 };
 

@@ -59,6 +59,7 @@ struct Shown {
   evaluate::EvalConfig eval;
   evaluate::TurnSetConfig conversations{.kind = evaluate::TurnSetKind::kConversations};
   evaluate::TurnSetConfig exams{.kind = evaluate::TurnSetKind::kGsm8k};
+  evaluate::TurnSetConfig requests{.kind = evaluate::TurnSetKind::kTools};
   data::BuildConfig build;
   data::TrajectoryConfig trajectories;
   train::TrainConfig training;
@@ -98,6 +99,7 @@ std::vector<Group> Shown::groups() {
       {"eval-conversations", "`turns` of eval, whose kind is conversations",
        settings_of_kind(conversations)},
       {"eval-exams", "`turns` of eval, whose kind is gsm8k or mmlu_pro", settings_of_kind(exams)},
+      {"eval-tools", "`turns` of eval, whose kind is tools", settings_of_kind(requests)},
       {"build", "`predgen data build --config FILE`, as `configs/data/own.yaml`; `build` of train",
        settings_of(build)},
       {"trajectories",

@@ -23,8 +23,9 @@ std::unique_ptr<act::ToolServers> start_tool_servers(const std::string& file,
   if (entries.empty()) throw UserError("{}: has no server, or all are disabled", file);
   if (tokenizer.tool_format() == ToolFormat::kNone) {
     throw UserError(
-        "--mcp: the chat template of {} has no tools: give a model that has, such as Qwen2.5, "
-        "Llama 3.1 or SmolLM3, or another --chat-template",
+        "--mcp: the chat template of {} has calls in an unknown form: give another "
+        "--chat-template, "
+        "or a model such as Qwen2.5, Llama 3.1 or SmolLM3",
         model);
   }
   auto servers = std::make_unique<act::ToolServers>(entries, act::ToolLimits(), stop);

@@ -147,6 +147,10 @@ void check_methods(ConfigReader& reader, const EvalConfig& config) {
       need(method.adapter, "adapter", config.adapter);
       need(method.draft_model, "draft_model", config.draft_model);
       need(method.past_answers, "past_answers", config.past_answers);
+      const bool has_tools = config.turns.kind == TurnSetKind::kTools;
+      if ((method.early || method.grammar) && !has_tools) {
+        reader.problem("methods", fmt::format("'{}' needs turns.kind: tools", name));
+      }
       if (method.characters_per_minute > 0 && config.turns.kind == TurnSetKind::kRecordedAsr) {
         reader.problem("methods", fmt::format("'{}': recorded turns are not typed", name));
       }
@@ -183,6 +187,8 @@ Settings settings_of(EvalConfig& config) {
         {"input", input},
         {"clock", clock_settings(config)},
         {"speech", speech_settings(config)},
+        {"tools", only(settings_of(config.tools), {"tool_rounds", "early_calls", "early_stable",
+                                                   "early_seconds", "early_age"})},
         {"generation", generation_settings(config)},
         device_setting(config.device),
         dtype_setting(config.dtype),

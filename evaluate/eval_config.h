@@ -8,6 +8,7 @@
 #include "evaluate/method.h"
 #include "evaluate/turn_set_config.h"
 #include "runtime/converse/session_options.h"
+#include "runtime/converse/tool_round_options.h"
 #include "voice/make_voice.h"
 
 namespace predgen::evaluate {
@@ -34,6 +35,7 @@ struct EvalConfig {
 
   TurnConfig turn;         // `work` is the method's
   SessionOptions session;  // judged_sentences and pass_tokens of it
+  ToolRoundOptions tools;  // early_calls of methods with early calls alone
   int64_t candidates = 0, tree_tokens = 0, branches = 0;
   int64_t draft_width = 16, jacobi_block_size = 16;
 

@@ -4,11 +4,19 @@
 #include <string>
 #include <vector>
 
+#include "core/json.h"
 #include "evaluate/grading.h"
 #include "hear/transcripts/recorded_source.h"
 #include "text/tokenizer.h"
 
 namespace predgen::evaluate {
+
+/// The call that a request wants.
+struct RightCall {
+  std::string name{};               // of the tool; empty: none is to be called
+  Json arguments = Json::object();  // of each the value, or a list of those that are right
+  std::string group{};              // of its tool: "reads, 1 s"
+};
 
 /// One user turn of a benchmark set.
 struct EvalTurn {
@@ -24,7 +32,8 @@ struct EvalTurn {
   std::string question{};     // the set's question, if prompt_text says more
   std::string category{};     // of the set; empty: it has none
   std::optional<RightAnswer> right_answer{};
-  std::optional<RecordedVoice> voice{};  // of what was recorded; nullopt: the set does not say
+  std::optional<RightCall> right_call{};  // of a set with tools; nullopt: it does not say
+  std::optional<RecordedVoice> voice{};   // of what was recorded; nullopt: the set does not say
   std::string source{};  // where the set has the prompt from; empty: it does not say
 };
 

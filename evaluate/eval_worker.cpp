@@ -64,11 +64,11 @@ RunCost cost_of(const std::string& name, const EvalConfig& config, const EvalWei
 }
 
 EvalWorker::EvalWorker(const EvalConfig& config, std::shared_ptr<const EvalWeights> weights,
-                       const RunCost& cost, const std::vector<EvalTurn>& turns, const Voice* voice,
+                       const RunCost& cost, const TurnSet& set, const Voice* voice,
                        AudioSink* first_answer, const std::stop_token& stop)
     : weights_(std::move(weights)),
       stream_(make_stream(weights_->base->device(), StreamPriority::kHigh)),
-      turns_(turns),
+      set_(set),
       synthesizer_(voice ? voice->synthesizer() : nullptr),
       base_(weights_->base, engine_config(config)) {
   const auto make_engine = [&](std::optional<Engine>& engine, const auto& model) -> Engine* {
@@ -82,10 +82,11 @@ EvalWorker::EvalWorker(const EvalConfig& config, std::shared_ptr<const EvalWeigh
                              .first_answer = first_answer,
                              .stop = stop,
                              .draft = make_engine(draft_, weights_->draft),
-                             .past_answers = weights_->past_answers});
+                             .past_answers = weights_->past_answers,
+                             .tools = set.tools.empty() ? nullptr : &set.tools});
   // Several workers would count each other's joules.
   if (config.workers == 1) models_->energy = make_energy_counter(weights_->base->device());
-  runner_.emplace(config, cost, *models_, turns.front());
+  runner_.emplace(config, cost, *models_, set.turns.front());
 }
 
 }  // namespace predgen::evaluate

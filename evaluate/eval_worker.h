@@ -8,6 +8,7 @@
 #include <stop_token>
 
 #include "evaluate/run_methods.h"
+#include "evaluate/turn_sets.h"
 #include "model/transformer.h"
 #include "voice/voice.h"
 
@@ -35,15 +36,15 @@ RunCost cost_of(const std::string& name, const EvalConfig& config, const EvalWei
 class EvalWorker {
  public:
   EvalWorker(const EvalConfig& config, std::shared_ptr<const EvalWeights> weights,
-             const RunCost& cost, const std::vector<EvalTurn>& turns, const Voice* voice,
-             AudioSink* first_answer, const std::stop_token& stop);
-  EvalRun run(size_t begin, size_t end) const { return runner_->run(turns_, begin, end); }
+             const RunCost& cost, const TurnSet& set, const Voice* voice, AudioSink* first_answer,
+             const std::stop_token& stop);
+  EvalRun run(size_t begin, size_t end) { return runner_->run(set_.turns, begin, end); }
 
  private:
   const c10::InferenceMode inference_;
   const std::shared_ptr<const EvalWeights> weights_;
   const c10::StreamGuard stream_;
-  const std::vector<EvalTurn>& turns_;
+  const TurnSet& set_;
   const std::unique_ptr<SpeechSynthesizer> synthesizer_;  // null: no voice
   Engine base_;
   std::optional<Engine> adapted_, draft_;

@@ -48,6 +48,16 @@ const std::vector<GroupColumn>& columns() {
        "those of them that are not in the answer, mean"},
       {"joules", [](J m) { return figure(m, "joules", 1, 1); },
        "energy that the GPU used in the turn, mean"},
+      {"right %", [](J m) { return figure(m, "right_call", 100, 0); },
+       "turns with the right call and no other"},
+      {"result s", [](J m) { return figure(m, "wait_for_result", 1, 3); },
+       "seconds from the last word to the first sound of what holds a tool's result, mean"},
+      {"hidden %", [](J m) { return figure(m, "tool_hidden", 100, 0); },
+       "of turns that called tools which only read, those in which nobody waited for a tool"},
+      {"known %", [](J m) { return figure(m, "call_known", 100, 0); },
+       "calls that the draft had before the turn was known to be over"},
+      {"foreseen %", [](J m) { return figure(m, "call_foreseen", 100, 0); },
+       "calls that the drafts had before the last word, and kept"},
   };
   return list;
 }
@@ -66,6 +76,7 @@ std::vector<GroupColumn> columns_of(const Json& groups) {
 
 std::string title_of(const std::string& by) {
   if (by == "source") return "By where the prompt is from";
+  if (by == "tools") return "By what the right call's tool does, and how long that takes";
   if (by == "length") return "By length of the prompt, in words";
   return "By what changed last, between the last transcript that differs and the final one";
 }
@@ -95,6 +106,7 @@ std::string missing(const std::string& by) {
   if (by == "source") {
     return "no turn of this set says where it is from (key \"source\" of its rows)";
   }
+  if (by == "tools") return "no turn of this set says which tool is right to call";
   return "the results have no turns by it";
 }
 
@@ -137,7 +149,7 @@ std::string text_of_groups(const Json& groups) {
 }  // namespace
 
 const std::vector<std::string>& group_names() {
-  static const std::vector<std::string> names{"source", "last_change", "length"};
+  static const std::vector<std::string> names{"source", "last_change", "length", "tools"};
   return names;
 }
 

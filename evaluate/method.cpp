@@ -121,6 +121,8 @@ const std::vector<Part>& parts() {
        [](M m) { m.adapter = m.mtp = true; }},
       {"sound", "sound", false, [](C m) { return m.sound_ahead && works_ahead(m); },
        [](M m) { m.sound_ahead = true; }},
+      {"early", "early calls", true, [](C m) { return m.early; }, [](M m) { m.early = true; }},
+      {"grammar", "grammar", false, [](C m) { return m.grammar; }, [](M m) { m.grammar = true; }},
       {"split=paper", "split", false, [](C m) { return m.split.has_value(); },
        [](M m) { m.split = SplitMode::kPaper; }},
       {"split=natural", "split", false, [](C m) { return m.split.has_value(); },
@@ -213,13 +215,15 @@ Method parse_method(const std::string& name) {
 }
 
 std::string plain_method(const Method& method) {
-  const std::string name = method.adapter && !method.mtp ? "cllm_ar" : "baseline";
+  std::string name = method.adapter && !method.mtp ? "cllm_ar" : "baseline";
+  if (method.grammar) name += "+grammar";
   return name + (method.end_of_turn_wait ? '+' + wait_part(*method.end_of_turn_wait) : "");
 }
 
 std::string baseline_method(const Method& method) {
   std::string name = "baseline";
   if (method.split) name += method.split == SplitMode::kPaper ? "+split=paper" : "+split=natural";
+  if (method.grammar) name += "+grammar";
   if (method.end_of_turn_wait) name += '+' + wait_part(*method.end_of_turn_wait);
   return name;
 }

@@ -23,6 +23,8 @@ struct Method {
   double characters_per_minute = 0;          // of typed turns; 0: the configuration's
   bool sound_ahead = true;                   // its drafts are synthesised ahead
   std::optional<double> end_of_turn_wait{};  // seconds; nullopt: the configuration's
+  bool early = false;                        // calls of its drafts may run while the user speaks
+  bool grammar = false;                      // its calls are held to their form
 };
 
 /// A name of known_methods() in method.cpp, alone or with parts that modify it:
@@ -32,16 +34,17 @@ struct Method {
 ///   generator  +jacobi;   weights  +adapter, +mtp
 ///   all these  +<preset>, for a method that has none of sources and trees
 ///   sound      +sound; prepared ahead, for a method that does not
+///   tools      +early, +grammar; of sets with tools
 /// input +split=paper, +split=natural, +rate=<characters a minute>, +wait=<seconds> UserError for
 /// an unknown name, a part that the method already has (there is one verifier), and a part that
 /// needs drafts if the method makes none while the user speaks.
 Method parse_method(const std::string& name);
 
-/// The plain-decoding method with the same weights and end of the turn, whose text a lossless
-/// method reproduces.
+/// The plain-decoding method with the same weights, grammar and end of the turn, whose text a
+/// lossless method reproduces.
 std::string plain_method(const Method& method);
 
-/// The baseline for a method's times and passes: with the same sentences and the same end of the
+/// The baseline for a method's times and passes: with the same sentences, grammar and end of the
 /// turn, "baseline+split=natural+wait=0.5".
 std::string baseline_method(const Method& method);
 

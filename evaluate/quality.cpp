@@ -5,6 +5,7 @@
 #include "evaluate/grading.h"
 #include "evaluate/statistics.h"
 #include "evaluate/task_answer.h"
+#include "evaluate/tool_turns.h"
 
 namespace predgen::evaluate {
 namespace {
@@ -19,9 +20,9 @@ Json describe(int64_t count, int64_t n) {
       {"share", share.value}, {"low", share.low}, {"high", share.high}, {"count", count}, {"n", n}};
 }
 
-Json describe(const Count& count) {
+Json describe(const Count& count, bool is_strict) {
   Json json = describe(count.right, count.n);
-  json["strict"] = describe(count.strictly_right, count.n);
+  if (is_strict) json["strict"] = describe(count.strictly_right, count.n);
   return json;
 }
 
@@ -31,11 +32,18 @@ std::string text_of(const Json& row) { return row.at("text"); }
 
 Json describe_accuracy(const Rows& rows, const TurnSet& turns) {
   Count all;
+  bool is_strict = true;  // there is a stricter rule
   std::map<std::string, Count> by_category;
   for (const Json* row : rows) {
     const EvalTurn& turn = turns.turns.at(row->at("turn"));
-    if (!turn.right_answer) continue;
-    const Grade graded = grade(*turn.right_answer, text_of(*row));
+    if (!turn.right_answer && !turn.right_call) continue;
+    Grade graded;
+    if (turn.right_answer) {
+      graded = grade(*turn.right_answer, text_of(*row));
+    } else {
+      graded.is_right = row->at("correct");
+      is_strict = false;
+    }
     for (Count* count : {&all, &by_category[turn.category]}) {
       count->right += graded.is_right;
       count->strictly_right += graded.is_strictly_right;
@@ -43,9 +51,11 @@ Json describe_accuracy(const Rows& rows, const TurnSet& turns) {
     }
   }
   if (all.n == 0) return nullptr;
-  Json json = describe(all);
+  Json json = describe(all, is_strict);
   by_category.erase("");
-  for (const auto& [category, count] : by_category) json["by_category"][category] = describe(count);
+  for (const auto& [category, count] : by_category) {
+    json["by_category"][category] = describe(count, is_strict);
+  }
   return json;
 }
 
@@ -83,6 +93,11 @@ void add_quality(const EvalTurn& turn, Json& row) {
     row["extracted"] = graded.extracted ? Json(*graded.extracted) : Json();
     row["correct"] = graded.is_right;
     row["correct_strict"] = graded.is_strictly_right;
+  } else if (turn.right_call) {
+    row["category"] = turn.category;
+    row["right_answer"] = call_text(*turn.right_call);
+    row["extracted"] = row.at("calls");
+    row["correct"] = row.at("right_call");
   } else {
     const bool has_reference = !turn.reference.empty();
     const TaskAnswer answer =

@@ -8,8 +8,9 @@ namespace predgen::evaluate {
 // Quality of answers by their texts, for results.json. A share of turns is {"share", "low",
 // "high" (95 %), "count", "n"}. Null if no turn has the data.
 
-/// Of turns with a right answer: a share by the flexible rule (Extraction), under "strict" by the
-/// strict one, and under "by_category" by category where the set has categories.
+/// Of turns with a right answer or call: a share, of answers by the flexible rule (Extraction) with
+/// one by the strict rule under "strict", and under "by_category" by category where the set has
+/// categories.
 Json describe_accuracy(const Rows& rows, const TurnSet& turns);
 
 /// Of turns with a reference: "same_act", a share, and "known_values", the part of all names and

@@ -20,6 +20,7 @@
 #include "evaluate/journal.h"
 #include "evaluate/report.h"
 #include "evaluate/run_conversations.h"
+#include "evaluate/tool_turns.h"
 #include "evaluate/training_overlap.h"
 #include "evaluate/turn_sets.h"
 #include "model/weights/weights_hash.h"
@@ -40,11 +41,13 @@ std::string identity_of(const EvalConfig& config, const TurnSet& turns, const st
   for (const EvalTurn& turn : turns.turns) {
     hasher.add(turn.id).add(turn.instruction).add(turn.prompt_text).add(turn.reference);
     hasher.add(turn.source).add(turn.right_answer ? turn.right_answer->text : "");
+    if (turn.right_call) hasher.add(call_text(*turn.right_call));
     for (const Message& message : turn.history) hasher.add(message.role).add(message.content);
     for (const Transcript& heard : turn.recorded) {
       hasher.add(heard.text).add(fmt::format("{}", heard.time.count()));
     }
   }
+  if (!turns.tools.empty()) hasher.add(read_file(config.turns.tools_file));
   std::vector<std::filesystem::path> models = config.models;
   if (!config.draft_model.empty()) models.push_back(config.draft_model);
   for (const std::filesystem::path& model : models) {
@@ -127,8 +130,8 @@ Json run_evaluation(const EvalConfig& config, const ConfigReader& reader, const 
       std::atomic<int> num_workers = 0;
       const auto make_worker = [&]() -> RunConversation {
         const auto own = num_workers++ == 0 ? weights : load_eval_weights(config, model);
-        const auto worker = std::make_shared<const EvalWorker>(config, own, cost, turns.turns,
-                                                               voice.get(), first_answer, stop);
+        const auto worker =
+            std::make_shared<EvalWorker>(config, own, cost, turns, voice.get(), first_answer, stop);
         return [worker, &sink](size_t begin, size_t end) {
           EvalRun run = worker->run(begin, end);
           if (begin == 0) sink.reset();  // the file has the first answer before the journal says so

@@ -7,8 +7,10 @@
 #include "core/error.h"
 #include "core/stop.h"
 #include "evaluate/score.h"
+#include "evaluate/tool_turns.h"
 #include "evaluate/turn_schedule.h"
 #include "hear/transcripts/scheduled_source.h"
+#include "runtime/converse/call_constraint.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/system_prompt.h"
 #include "runtime/cost/engine_costs.h"
@@ -19,28 +21,33 @@ namespace {
 
 constexpr size_t kTraceBytes = 1 << 20;
 
-// Enough for every prompt of the turn, the answer and a draft; never more than the model takes.
-int64_t cache_capacity(const EvalConfig& config, const EvalModels& models, const EvalTurn& turn,
-                       const std::string& system_prompt) {
-  size_t longest = 0;
-  const auto measure = [&](const std::string& text) {
-    std::vector<Message> messages;
-    if (!system_prompt.empty()) messages.push_back({"system", system_prompt});
-    messages.insert(messages.end(), turn.history.begin(), turn.history.end());
-    messages.push_back({"user", text});
-    longest = std::max(longest, models.tokenizer.render_chat(messages).size());
-  };
-  measure(turn.prompt_text);
-  for (const Transcript& transcript : turn.recorded) measure(transcript.text);
-  const int64_t room =
-      config.turn.max_new_tokens + config.turn.max_draft_tokens + 2 * config.jacobi_block_size + 16;
-  return std::min(models.base.model().max_positions(), static_cast<int64_t>(longest) + room);
-}
+constexpr int64_t kResultTokens = 256;  // of what a simulated tool says
 
 std::string system_message(const EvalConfig& config, const EvalTurn& turn) {
   const std::string text = system_prompt_text(config.system_prompt);
   const char* between = text.empty() || turn.instruction.empty() ? "" : "\n\n";
   return text + between + turn.instruction;
+}
+
+// Enough for every prompt of the turn, the answer and a draft; never more than the model takes.
+int64_t cache_capacity(const EvalConfig& config, const EvalModels& models, const EvalTurn& turn) {
+  const std::string system_prompt = system_message(config, turn);
+  size_t longest = 0;
+  const ToolSet tools = models.tools ? tool_set(*models.tools) : ToolSet();
+  const auto measure = [&](const std::string& text) {
+    std::vector<Message> messages;
+    if (!system_prompt.empty()) messages.push_back({"system", system_prompt});
+    messages.insert(messages.end(), turn.history.begin(), turn.history.end());
+    messages.push_back({"user", text});
+    longest = std::max(longest, models.tokenizer.render_chat(messages, true, tools).size());
+  };
+  measure(turn.prompt_text);
+  for (const Transcript& transcript : turn.recorded) measure(transcript.text);
+  const int64_t rounds =
+      models.tools ? config.tools.max_rounds * (config.turn.max_new_tokens + kResultTokens) : 0;
+  const int64_t room = rounds + config.turn.max_new_tokens + config.turn.max_draft_tokens +
+                       2 * config.jacobi_block_size + 16;
+  return std::min(models.base.model().max_positions(), static_cast<int64_t>(longest) + room);
 }
 
 std::unique_ptr<Clock> make_clock(const EvalConfig& config, const RunCost& cost,
@@ -78,7 +85,7 @@ SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
   session.turn.trace_bytes = kTraceBytes;
   session.generator.name = method.decoder;
   session.verifier.judged_sentences = config.session.judged_sentences;
-  session.max_context = cache_capacity(config, models, turn, session.system_prompt);
+  if (models.tools) session.tools = tool_set(*models.tools);
   method.preset.apply_to(session);
   if (method.past_answers) session.generator.sources.push_back("past_answers");
   if (method.draft_model) session.generator.sources.push_back("model");
@@ -109,6 +116,7 @@ void find_flips(const EvalModels& models, const std::vector<Method>& methods,
     if (plain == rows.end() || method.verifier.name != "greedy") continue;
     const TurnResult &expected = plain->result, &found = rows[i].result;
     if (expected.text == found.text || found.answers_partial) continue;
+    if (models.tools && expected.prompt != found.prompt) continue;  // other calls came before
     const auto token =
         std::ranges::mismatch(expected.answer, found.answer).in1 - expected.answer.begin();
     const Engine& engine = engine_of(models, method);
@@ -134,6 +142,13 @@ std::vector<size_t> conversation_bounds(const std::vector<EvalTurn>& turns) {
   return bounds;
 }
 
+struct MethodRunner::Stage {
+  std::unique_ptr<Clock> clock;
+  std::unique_ptr<Session> session;
+};
+
+MethodRunner::~MethodRunner() = default;
+
 MethodRunner::MethodRunner(const EvalConfig& config, const RunCost& cost, const EvalModels& models,
                            const EvalTurn& warm_up)
     : config_(config),
@@ -145,11 +160,18 @@ MethodRunner::MethodRunner(const EvalConfig& config, const RunCost& cost, const 
               .draft_model = models.draft,
               .past_answers = models.past_answers} {
   for (const std::string& name : config.methods) methods_.push_back(parse_method(name));
-  if (cost.costs.is_known()) return;
-  for (const Method& method : methods_) {
-    PauseHistory pauses;
-    run_row(warm_up, method, nullptr, pauses);
+  stages_.resize(methods_.size());
+  if (models.tools && any_method(config, &Method::grammar)) {
+    GrammarCompiler grammars(models.tokenizer);
+    call_form_ = call_constraint(grammars, {.tools = tool_set(*models.tools)}, models.tokenizer,
+                                 /*thinks=*/false);
   }
+  if (cost.costs.is_known()) return;
+  for (size_t i = 0; i < methods_.size(); ++i) {
+    PauseHistory pauses;
+    run_row(warm_up, i, nullptr, pauses);
+  }
+  std::ranges::fill(stages_, nullptr);
   const auto wants_costs = [&](const Method& method) {
     const Engine& engine = engine_of(models, method);
     return session_config(config, models, warm_up, method, costed_).wants_costs(engine.model());
@@ -157,13 +179,27 @@ MethodRunner::MethodRunner(const EvalConfig& config, const RunCost& cost, const 
   if (std::ranges::any_of(methods_, wants_costs)) measure_costs(costed_, models.base);
 }
 
-EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioSink* sink,
-                              PauseHistory& pauses) const {
+std::unique_ptr<MethodRunner::Stage> MethodRunner::make_stage(const EvalTurn& turn,
+                                                              const Method& method) {
+  SessionConfig session = session_config(config_, models_, turn, method, costed_);
+  if (method.grammar) session.constraint = call_form_;
+  session.max_context = capacity_ > 0 ? capacity_ : cache_capacity(config_, models_, turn);
+  auto stage = std::make_unique<Stage>(make_clock(config_, cost_, models_.stop));
+  stage->session = std::make_unique<Session>(session, engine_of(models_, method), models_.tokenizer,
+                                             std::make_unique<SilentSpeaker>(), *stage->clock);
+  return stage;
+}
+
+EvalRow MethodRunner::run_row(const EvalTurn& turn, size_t number, AudioSink* sink,
+                              PauseHistory& pauses) {
+  const Method& method = methods_.at(number);
   Engine& engine = engine_of(models_, method);
-  const std::unique_ptr<Clock> clock = make_clock(config_, cost_, models_.stop);
+  std::unique_ptr<Stage> stage = std::move(stages_.at(number));
+  if (!stage) stage = make_stage(turn, method);
+  Clock& clock = *stage->clock;
   std::optional<ChargedPasses> charged, charged_draft;
   if (cost_.costs.is_known()) {
-    auto& virtual_clock = dynamic_cast<VirtualClock&>(*clock);
+    auto& virtual_clock = dynamic_cast<VirtualClock&>(clock);
     charged.emplace(engine, virtual_clock, cost_.costs);
     if (method.draft_model)
       charged_draft.emplace(*models_.draft, virtual_clock, cost_.costs.of_draft_model());
@@ -181,12 +217,11 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
     speech.cost = SpeechCost{.to_first_audio = Seconds(config_.seconds_to_first_audio),
                              .per_character = Seconds(config_.seconds_per_character)};
   }
-  SessionConfig conversation = session_config(config_, models_, turn, method, costed_);
-  conversation.pauses = pauses;
-  Session session(conversation, engine, models_.tokenizer,
-                  make_speaker(*clock, speech, models_.stop), *clock);
+  Session& session = *stage->session;
+  session.set_pauses(pauses);
+  session.set_speaker(make_speaker(clock, speech, models_.stop));
   session.set_history(turn.history);
-  const Seconds start = clock->now();
+  const Seconds start = clock.now();
   const std::vector<Transcript> schedule = turn_schedule(config_, turn, method, start);
   ScheduledSource source(schedule);
   Seconds heard{0};
@@ -195,16 +230,31 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
       .on_transcript = [&](const Transcript& transcript) { heard = transcript.time; },
       .on_text =
           [&](const std::string&) {
-            if (!ttft) ttft = (clock->now() - heard).count();
+            if (!ttft) ttft = (clock.now() - heard).count();
           }};
   const auto read_energy = [&] { return models_.energy ? models_.energy() : std::nullopt; };
   const std::optional<double> joules_before = read_energy();
-  std::optional<TurnResult> result = session.run_turn(source, observer, models_.stop);
-  PREDGEN_CHECK(result, "turn {} gave no result", turn.id);
+  EvalRow row{.method = method.name};
+  if (models_.tools) {
+    ToolRoundOptions options = config_.tools;
+    if (!method.early) options.early_calls = 0;
+    ToolTurn with_tools = run_tool_turn(session, source, observer, models_.stop, *models_.tools,
+                                        options, models_.tokenizer, clock);
+    row.result = std::move(with_tools.result);
+    ToolOutcome& tools = row.tools.emplace(std::move(with_tools.outcome));
+    if (method.work != InputTimeWork::kSpeculate) tools.known_ahead.reset();
+    if (turn.right_call) {
+      tools.is_right = is_right(*turn.right_call, tools.calls);
+      tools.is_right_tool = has_right_name(*turn.right_call, tools.calls);
+    }
+  } else {
+    std::optional<TurnResult> result = session.run_turn(source, observer, models_.stop);
+    PREDGEN_CHECK(result, "turn {} gave no result", turn.id);
+    row.result = *std::move(result);
+  }
   pauses = session.pauses();
-  const RepeatedValues repeated =
-      count_repeated_values(turn.prompt_text, turn.reference, result->text);
-  EvalRow row{0, method.name, std::move(*result), std::nullopt, repeated};
+  session.set_speaker(std::make_unique<SilentSpeaker>());
+  row.repeated_values = count_repeated_values(turn.prompt_text, turn.reference, row.result.text);
   if (const std::optional<double> joules = read_energy(); joules && joules_before) {
     row.joules = *joules - *joules_before;
   }
@@ -213,14 +263,20 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, const Method& method, AudioS
   row.start = start;
   row.end_of_turn_wait = end_of_turn_wait(config_, turn, method, schedule, start);
   row.has_voice = turn.voice && !turn.voice->is_cut_off;
+  if (models_.tools) stages_.at(number) = std::move(stage);
   return row;
 }
 
-EvalRun MethodRunner::run(const std::vector<EvalTurn>& turns, size_t begin, size_t end) const {
+EvalRun MethodRunner::run(const std::vector<EvalTurn>& turns, size_t begin, size_t end) {
   EvalRun run;
   const std::string spoken = spoken_method(config_);
   std::vector<std::vector<Message>> rounds(methods_.size());  // of each method, so far
   std::vector<PauseHistory> pauses(methods_.size());
+  if (models_.tools && capacity_ == 0) {
+    for (const EvalTurn& turn : turns) {
+      capacity_ = std::max(capacity_, cache_capacity(config_, models_, turn));
+    }
+  }
   for (size_t i = begin; i < end; ++i) {
     const size_t complete = run.rows.size();
     const auto fail = [&](const Method& method, const std::string& why) {
@@ -237,7 +293,7 @@ EvalRun MethodRunner::run(const std::vector<EvalTurn>& turns, size_t begin, size
       }
       if (i > begin) turn.history = rounds[m];
       AudioSink* sink = i == 0 && method.name == spoken ? models_.first_answer : nullptr;
-      EvalRow row = run_row(turn, method, sink, pauses[m]);
+      EvalRow row = run_row(turn, m, sink, pauses[m]);
       row.turn_index = i;
       const TurnResult& result = row.result;
       if (result.error) {
@@ -247,7 +303,8 @@ EvalRun MethodRunner::run(const std::vector<EvalTurn>& turns, size_t begin, size
       rounds[m] = std::move(turn.history);
       rounds[m].push_back({"user", turn.prompt_text});
       rounds[m].push_back({"assistant", result.text});
-      if (result.first_sentence_tokens > 0) {
+      // With tools it may not be the last prompt's.
+      if (result.first_sentence_tokens > 0 && !models_.tools) {
         row.first_sentence_logprob = sum_logprobs(
             models_.base.model(), result.prompt,
             TokenSpan(result.answer).first(static_cast<size_t>(result.first_sentence_tokens)));

@@ -13,6 +13,7 @@
 #include "evaluate/gpu_energy.h"
 #include "evaluate/repeated_values.h"
 #include "evaluate/run_cost.h"
+#include "evaluate/tool_outcome.h"
 #include "runtime/converse/turn.h"
 #include "runtime/engine/engine.h"
 #include "runtime/generate/make_generator.h"
@@ -31,13 +32,13 @@ struct Flip {
 /// What one method did with one turn.
 struct EvalRow {
   size_t turn_index = 0;
-  std::string method;
-  TurnResult result;
+  std::string method{};
+  TurnResult result{};
   // Sum of log-probabilities (nats) of the first sentence's tokens under the base weights, given
   // the final prompt; nullopt for an empty answer.
-  std::optional<double> first_sentence_logprob;
-  RepeatedValues repeated_values;  // none if the set has no reference answers
-  std::optional<double> joules{};  // that the GPU used in the turn, if it counts them
+  std::optional<double> first_sentence_logprob{};
+  RepeatedValues repeated_values{};  // none if the set has no reference answers
+  std::optional<double> joules{};    // that the GPU used in the turn, if it counts them
   // For a method that verifies exactly but whose text still differs from its plain_method()'s, for
   // the same prompt: rounding depends on how many tokens share a pass. Needs that method's row.
   std::optional<Flip> flip{};
@@ -46,6 +47,7 @@ struct EvalRow {
   Seconds start{0};              // when the user began, on the clock of the result's events
   double end_of_turn_wait = 0;   // seconds from the last word to the final transcript
   bool has_voice = false;        // the end of the voice is known, and not after the turn's
+  std::optional<ToolOutcome> tools{};  // of a set with tools
 };
 
 /// A turn that one method could not answer.
@@ -71,6 +73,7 @@ struct EvalModels {
   Engine* draft = nullptr;  // of the draft model; for the methods that need it
   EnergyCounter energy{};   // of the device, or none
   std::shared_ptr<const AnswerStore> past_answers{};  // for the methods that need them
+  const std::vector<SimulatedTool>* tools = nullptr;  // that may be called; null: none
 };
 
 /// The method whose answer to the first turn is kept: greedy, else the first one.
@@ -89,20 +92,28 @@ class MethodRunner {
                const EvalTurn& warm_up);
 
   /// The conversation of turns [begin, end), turn by turn, each with a fresh session whose history
-  /// is prefilled before the first word; a turn that continues a failed one fails too. Interrupted
-  /// if stopped.
-  EvalRun run(const std::vector<EvalTurn>& turns, size_t begin, size_t end) const;
+  /// is prefilled before the first word; a turn that continues a failed one fails too. With tools a
+  /// method keeps its session, which has read them, and forgets the history. Interrupted if
+  /// stopped.
+  EvalRun run(const std::vector<EvalTurn>& turns, size_t begin, size_t end);
+
+  ~MethodRunner();
 
  private:
-  /// `pauses`: of the earlier turns; this turn is added.
-  EvalRow run_row(const EvalTurn& turn, const Method& method, AudioSink* sink,
-                  PauseHistory& pauses) const;
+  /// A method's session, on a clock of its own.
+  struct Stage;
+  std::unique_ptr<Stage> make_stage(const EvalTurn& turn, const Method& method);
+  /// By the method of this number. `pauses`: of the earlier turns; this turn is added.
+  EvalRow run_row(const EvalTurn& turn, size_t number, AudioSink* sink, PauseHistory& pauses);
 
   const EvalConfig& config_;
   const RunCost& cost_;
   const EvalModels& models_;
   std::vector<Method> methods_;
-  GeneratorConfig costed_;  // with pass costs
+  GeneratorConfig costed_;                            // with pass costs
+  std::shared_ptr<const TokenConstraint> call_form_;  // for methods with a grammar
+  int64_t capacity_ = 0;  // tokens for any turn of a set with tools; 0: not known
+  std::vector<std::unique_ptr<Stage>> stages_;  // of each method; null: none is kept
 };
 
 }  // namespace predgen::evaluate

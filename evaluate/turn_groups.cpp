@@ -35,7 +35,8 @@ Json summarize_group(const Rows& rows, const Rows* baseline) {
   Json summary{{"n", rows.size()}, {"saving", nullptr}};
   for (const char* metric :
        {"nfe_to_first_sentence", "nfe_paper", "wait_from_last_word", "ready_before_end",
-        "first_sentence_kept", "spec_tokens_drafted", "spec_tokens_wasted", "joules"}) {
+        "first_sentence_kept", "spec_tokens_drafted", "spec_tokens_wasted", "joules", "right_call",
+        "wait_for_result", "tool_hidden", "call_known", "call_foreseen"}) {
     summary[metric] = mean_of_costs(rows, metric);
   }
   if (baseline) summary["saving"] = saving(*baseline, rows, "nfe_paper", 0);
@@ -103,7 +104,9 @@ Json group_turns(const Json& rows, const std::vector<std::string>& methods) {
           {"length",
            group_by(
                rows, methods, [](const Json& row) { return length_band(row.at("prompt_words")); },
-               std::move(bands))}};
+               std::move(bands))},
+          {"tools", group_by(rows, methods,
+                             [](const Json& row) { return text_of(row, "tool_group"); }, {})}};
 }
 
 }  // namespace predgen::evaluate

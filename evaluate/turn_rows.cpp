@@ -8,6 +8,7 @@
 #include "evaluate/last_change.h"
 #include "evaluate/quality.h"
 #include "evaluate/statistics.h"
+#include "evaluate/tool_turns.h"
 #include "evaluate/turn_rounds.h"
 #include "text/bare_words.h"
 
@@ -25,6 +26,7 @@ double repetition(const std::string& text) {
   return 1.0 - static_cast<double>(seen.size()) / static_cast<double>(words.size() - 3);
 }
 
+constexpr double kSlowTool = 1;      // seconds
 constexpr size_t kTracedTurns = 20;  // a report shows a few of them
 
 std::optional<double> at_least_one(const std::optional<int64_t>& count) {
@@ -37,10 +39,33 @@ std::optional<double> as_double(const std::optional<int64_t>& count) {
   return static_cast<double>(*count);
 }
 
+using ValueOfRow = std::function<std::optional<double>(const EvalRow&)>;
 struct Metric {
   const char* name;
-  std::function<std::optional<double>(const EvalRow&)> value;
+  ValueOfRow value;
 };
+
+using Tools = const ToolOutcome&;
+
+/// A metric of turns whose model may call tools.
+ValueOfRow of_tools(std::optional<double> (*value)(Tools tools, const EvalRow& row)) {
+  return [value](const EvalRow& row) { return row.tools ? value(*row.tools, row) : std::nullopt; };
+}
+
+std::optional<double> as_share(const std::optional<bool>& answer) {
+  return answer ? std::optional(*answer ? 1.0 : 0.0) : std::nullopt;
+}
+
+/// Whether nobody waited for the tools of a turn that called some, which took `least` seconds.
+std::optional<double> hidden(Tools tools, double least) {
+  if (!tools.only_reads || tools.slowest < least) return std::nullopt;
+  return as_share(tools.waited == 0);
+}
+
+/// Whether the call was known `ahead` of the final transcript.
+std::optional<double> known(Tools tools, double ahead) {
+  return tools.known_ahead ? as_share(*tools.known_ahead > ahead) : std::nullopt;
+}
 
 // The list of metrics: every one becomes a summary by method and a field of each row.
 const std::vector<Metric>& metrics() {
@@ -102,6 +127,30 @@ const std::vector<Metric>& metrics() {
        [](Row row) { return row.draft_cost > 0 ? std::optional(row.draft_cost) : std::nullopt; }},
       {"values_to_repeat", [](Row row) { return as_double(row.repeated_values.num_values); }},
       {"values_repeated", [](Row row) { return as_double(row.repeated_values.num_repeated); }},
+      {"right_call", of_tools([](Tools tools, Row) { return as_share(tools.is_right); })},
+      {"right_tool", of_tools([](Tools tools, Row) { return as_share(tools.is_right_tool); })},
+      {"malformed_calls",
+       of_tools([](Tools tools, Row) { return as_double(tools.num_malformed); })},
+      {"wait_for_result",
+       [](Row row) -> std::optional<double> {
+         const std::optional<double>& sound = row.result.metrics.result_audio_latency;
+         return sound ? std::optional(row.end_of_turn_wait + *sound) : std::nullopt;
+       }},
+      {"tool_wait", of_tools([](Tools tools, Row) {
+         return tools.calls.empty() ? std::nullopt : std::optional(tools.waited);
+       })},
+      {"tool_hidden", of_tools([](Tools tools, Row) { return hidden(tools, 0); })},
+      {"slow_tool_hidden", of_tools([](Tools tools, Row) { return hidden(tools, kSlowTool); })},
+      {"call_known", of_tools([](Tools tools, Row) { return known(tools, 0); })},
+      {"call_foreseen",
+       of_tools([](Tools tools, Row row) { return known(tools, row.end_of_turn_wait); })},
+      {"early_calls",
+       of_tools([](Tools, Row row) { return as_double(row.result.metrics.early_calls); })},
+      {"early_calls_wasted", of_tools([](Tools, Row row) {
+         const TurnMetrics& metrics = row.result.metrics;
+         return as_double(metrics.early_calls - metrics.early_calls_kept);
+       })},
+      {"effects_ahead", of_tools([](Tools tools, Row) { return as_double(tools.effects_ahead); })},
   };
   return list;
 }
@@ -126,13 +175,17 @@ Json row_to_json(const EvalRow& row, const TurnSet& set) {
             {"text", row.result.text},       {"first_sentence", row.result.first_sentence},
             {"token_ids", row.result.answer}};
   for (const Metric& candidate : metrics()) json[candidate.name] = to_json(candidate.value(row));
-  for (const char* question : {"first_sentence_kept", "ready_before_end"}) {
+  for (const char* question :
+       {"first_sentence_kept", "ready_before_end", "right_call", "right_tool", "tool_hidden",
+        "slow_tool_hidden", "call_known", "call_foreseen"}) {
     if (Json& answer = json[question]; !answer.is_null()) answer = answer == 1.0;
   }
   json["flip_token"] = row.flip ? Json(row.flip->token) : Json(nullptr);
   json["flip_margin"] = row.flip ? to_json(row.flip->margin) : Json(nullptr);
   json["last_change"] = last_change(turn);
   json["source"] = turn.source.empty() ? Json(nullptr) : Json(turn.source);
+  json["tool_group"] = turn.right_call ? Json(turn.right_call->group) : Json();
+  if (row.tools) json["calls"] = call_text(row.tools->calls);
   json["prompt_words"] = num_words(turn.prompt_text);
   json["round"] = round_of(set.turns, row.turn_index);
   json["revised_share"] = to_json(revised_share(turn.recorded));

@@ -16,6 +16,7 @@ std::vector<std::pair<std::string, TurnSetKind>> turn_set_kinds() {
       {"mt_bench", TurnSetKind::kMtBench},
       {"gsm8k", TurnSetKind::kGsm8k},
       {"mmlu_pro", TurnSetKind::kMmluPro},
+      {"tools", TurnSetKind::kTools},
   };
 }
 
@@ -43,6 +44,17 @@ Settings exam_settings(TurnSetConfig& config) {
           {"shots_file", config.shots_file, "where they are"}};
 }
 
+Settings tool_settings(TurnSetConfig& config) {
+  const std::vector<std::pair<std::string, Half>> halves{
+      {"all", Half::kAll}, {"choose", Half::kChoose}, {"report", Half::kReport}};
+  return {
+      Setting("tools_file", config.tools_file, "the tools that are simulated").needed(),
+      {"tool_seconds", config.tool_seconds, between(0, 3600),
+       "what a call of any tool takes; 0: what the file says"},
+      {"half", config.half, halves, "of rows that belong to one: choose by one, report the other"},
+      {"sources", config.sources, "only rows of these sources; empty: of all"}};
+}
+
 }  // namespace
 
 Settings settings_of(TurnSetConfig& config) {
@@ -58,6 +70,7 @@ Settings settings_of(TurnSetConfig& config) {
 
 Settings settings_of_kind(TurnSetConfig& config) {
   if (config.kind == TurnSetKind::kConversations) return conversation_settings(config);
+  if (config.kind == TurnSetKind::kTools) return tool_settings(config);
   const bool is_exam = config.kind == TurnSetKind::kGsm8k || config.kind == TurnSetKind::kMmluPro;
   return is_exam ? exam_settings(config) : Settings();
 }

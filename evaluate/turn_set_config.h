@@ -14,8 +14,16 @@ namespace predgen::evaluate {
 /// rounds are the history. kPrompts: rows {"prompt": text} or {"text": text}. kRecordedAsr: what
 /// read_recordings() reads. kMtBench: FastChat's question.jsonl; a question's turns follow each
 /// other (EvalTurn::continues). kGsm8k, kMmluPro: the published JSONL files; turns have a right
-/// answer.
-enum class TurnSetKind { kConversations, kPrompts, kRecordedAsr, kMtBench, kGsm8k, kMmluPro };
+/// answer. kTools: requests for which the model calls simulated tools (read_tool_turns()).
+enum class TurnSetKind {
+  kConversations,
+  kPrompts,
+  kRecordedAsr,
+  kMtBench,
+  kGsm8k,
+  kMmluPro,
+  kTools
+};
 
 /// What the user is assumed to say in a set with right answers.
 enum class Streams {
@@ -23,6 +31,9 @@ enum class Streams {
               // earlier rounds
   kPrompt     // the public graders' whole prompt: instruction, examples and the cue at its end
 };
+
+/// A half of a set: settings are chosen by one, and the other one is reported.
+enum class Half { kAll, kChoose, kReport };
 
 struct TurnSetConfig {
   TurnSetKind kind = TurnSetKind::kPrompts;
@@ -39,6 +50,12 @@ struct TurnSetConfig {
   Streams streams = Streams::kQuestion;
   int64_t shots = 0;
   std::filesystem::path shots_file{};
+
+  // Of sets with tools.
+  std::filesystem::path tools_file{};
+  double tool_seconds = 0;
+  Half half = Half::kAll;
+  std::vector<std::string> sources{};
 };
 
 /// The section `turns`: what all kinds of sets have.

@@ -10,6 +10,7 @@
 #include "data/held_out.h"
 #include "evaluate/exam_sets.h"
 #include "evaluate/json_rows.h"
+#include "evaluate/tool_turns.h"
 #include "hear/transcripts/recorded_source.h"
 
 namespace predgen::evaluate {
@@ -142,6 +143,8 @@ TurnSet read_all(const TurnSetConfig& config) {
       return read_gsm8k(config);
     case TurnSetKind::kMmluPro:
       return read_mmlu_pro(config);
+    case TurnSetKind::kTools:
+      return read_tool_turns(config);
   }
   throw Error("unknown kind of turn set {}", static_cast<int>(config.kind));
 }

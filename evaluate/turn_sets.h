@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "evaluate/eval_turn.h"
+#include "evaluate/simulated_tools.h"
 #include "evaluate/turn_set_config.h"
 
 namespace predgen::evaluate {
@@ -11,7 +12,8 @@ namespace predgen::evaluate {
 struct TurnSet {
   // In the order of the draw, so a smaller count is a prefix; turns that continue stay together.
   std::vector<EvalTurn> turns;
-  std::vector<std::string> skipped;  // "id: why", or how many and why
+  std::vector<std::string> skipped;    // "id: why", or how many and why
+  std::vector<SimulatedTool> tools{};  // that the model may call
 };
 
 /// UserError names the file, the row and what is wrong, or says how many turns there are when

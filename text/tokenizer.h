@@ -66,7 +66,7 @@ class Tokenizer {
   /// template has no such switch.
   virtual std::string thinking_switch(bool thinks) const = 0;
 
-  /// How the model writes calls; kNone: its template has no tools or an unknown call format.
+  /// How the model writes calls; kNone: it has no chat template, or calls in an unknown form.
   virtual ToolFormat tool_format() const = 0;
 
   /// Tokens that end an answer: from generation_config.json / config.json and the template.

@@ -76,7 +76,9 @@ Json table_json(const TextTable& table) { return {{"head", table.head}, {"rows",
 Json tables_of(const Json& run) {
   Json groups;
   if (at_path(run, {"groups"}).is_object()) {
-    for (const char* by : {"last_change", "length", "source"}) {
+    for (const char* by : {"last_change", "length", "source", "tools"}) {
+      const bool has_none = at_path(run, {"groups", by}).empty();
+      if (has_none && std::string_view(by) == "tools") continue;  // few sets have some
       groups.push_back(group_table(run, by));
     }
   }

@@ -109,7 +109,7 @@ void Session::set_system_prompt(const std::string& text) {
 
 void Session::set_tools(const ToolSet& tools) {
   if (!tools.empty() && tokenizer_.tool_format() == ToolFormat::kNone) {
-    throw UserError("the model's chat template has no tools, or an unknown form of calls");
+    throw UserError("the model's chat template has an unknown form of calls");
   }
   history_.set_tools(tools);
   config_.tools = tools;

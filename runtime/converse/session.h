@@ -53,6 +53,7 @@ class Session {
   const Speaker& speaker() const { return *(is_silent_ ? &silence_ : speaker_.get()); }
   /// Pauses in the last turns.
   const PauseHistory& pauses() const { return config_.pauses; }
+  void set_pauses(const PauseHistory& pauses) { config_.pauses = pauses; }
   /// Takes effect with the next turn. UserError as the constructor; then nothing has changed.
   void set_verifier(const VerifierConfig& verifier);
   /// Likewise, with the same errors; a draft model runs the history again.

@@ -67,6 +67,7 @@ void add_round(TurnResult& turn, TurnResult next) {
     all.nfe_to_first_sentence =
         all.total_nfe - all.speculative_nfe + more.nfe_to_first_sentence.value_or(0);
   }
+  if (!all.result_audio_latency) all.result_audio_latency = more.audio_latency;
   all.total_nfe += more.total_nfe;
   all.spec_tokens_accepted += more.spec_tokens_accepted;
   all.spec_tokens_wasted = all.spec_tokens_drafted - all.spec_tokens_accepted;
@@ -84,6 +85,10 @@ void ToolRounds::offer_tools(Session& session) const {
   const ToolSet tools = act::tool_set(calls_.tools());
   if (tools == session.config().tools) return;
   session.set_tools(tools);
+  if (form_of_) {
+    const EngineLock::Release rest(session.config().rests);
+    session.set_constraint(form_of_(tools));
+  }
   session.set_history(session.history());
 }
 

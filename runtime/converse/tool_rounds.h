@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -39,6 +40,10 @@ class ToolRounds {
   void set_listener(std::function<void(const ToolEvent&)> on_event) {
     on_event_ = std::move(on_event);
   }
+  /// What answers that may call these tools are held to; null: anything.
+  using FormOf = std::function<std::shared_ptr<const TokenConstraint>(const ToolSet& tools)>;
+  /// From the next offer_tools() on. Called while the engine is given up.
+  void set_form(FormOf form_of) { form_of_ = std::move(form_of); }
   /// Shows the session the tools of now. UserError if its model's template has none.
   void offer_tools(Session& session) const;
   /// As Session::run_turn(): the result is that of all rounds together, `calls` are those that were
@@ -88,6 +93,7 @@ class ToolRounds {
   const Clock& clock_;
   EarlyCalls early_;
   std::function<void(const ToolEvent&)> on_event_;
+  FormOf form_of_;
   std::optional<ToolCall> waiting_;   // for the user's yes
   std::optional<ToolCall> approved_;  // by it
   Seconds words_final_{0};            // in this turn

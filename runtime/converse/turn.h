@@ -63,6 +63,8 @@ struct TurnMetrics {
           draft_model_total_nfe = 0;
   int64_t spec_tokens_drafted = 0, spec_tokens_accepted = 0, spec_tokens_wasted = 0;
   int64_t early_calls = 0, early_calls_kept = 0;  // begun before the final transcript (EarlyCalls)
+  // As audio_latency, of the first sentence behind what a tool said.
+  std::optional<double> result_audio_latency;
 };
 
 /// One thing that happened, for traces and the no-look-ahead test.

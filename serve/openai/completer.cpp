@@ -77,7 +77,7 @@ std::shared_ptr<const void> Completer::enter(const std::string& client) {
 
 void Completer::check_tools(const CompletionRequest& request) const {
   if (!request.is_chat() || tokenizer_.tool_format() != ToolFormat::kNone) return;
-  const std::string why = "the model's chat template has no tools, or an unknown form of calls";
+  const std::string why = "the model's chat template has an unknown form of calls";
   if (!request.tools.empty()) {
     throw ApiError({.param = "tools", .code = "unsupported_value"},
                    "'tools' are not supported: " + why);

@@ -148,7 +148,7 @@ void read_tools_offered(RequestFields& fields, const RealtimeOffer& offer, Realt
     if (!tools->empty() && !offer.has_tools) {
       RequestFields::fail_unsupported(
           fields.full_name("tools"),
-          "are not supported: the model's chat template has none, or an unknown form of calls");
+          "are not supported: the model's chat template has an unknown form of calls");
     }
     into.tools = std::move(*tools);
   }

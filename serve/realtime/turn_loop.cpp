@@ -7,9 +7,8 @@
 
 #include "audio/calling_sink.h"
 #include "audio/resampling_sink.h"
-#include "runtime/generate/grammar_constraint.h"
+#include "runtime/converse/call_constraint.h"
 #include "runtime/speech/make_speaker.h"
-#include "text/thoughts.h"
 
 namespace predgen::serve {
 namespace {
@@ -120,18 +119,13 @@ std::shared_ptr<const TokenConstraint> TurnLoop::calls_of(const ToolSet& tools,
                                                           bool thinks) const {
   if (tools.empty()) return host_.session.constraint;
   const EngineLock::Release rest(host_.engine_lock);  // compiling takes long
-  const Tokenizer& tokenizer = host_.tokenizer;
-  const TokenIds prompt = tokenizer.render_chat({{.role = "user", .content = "x"}},
-                                                /*add_generation_prompt=*/true, tools,
-                                                tokenizer.thinking_switch(thinks));
   const bool is_required = choice.kind == ToolChoice::Kind::kRequired;
-  const std::shared_ptr<const Grammar> grammar = host_.grammars->compile(
-      {.tools = tools,
-       .calls = is_required ? AnswerRules::Calls::kRequired : AnswerRules::Calls::kAllowed,
-       .only_tool = choice.only,
-       .start = answer_start(tokenizer, prompt)});
-  if (!grammar) return host_.session.constraint;
-  return std::make_shared<GrammarConstraint>(grammar, tokenizer);
+  const AnswerRules rules{
+      .tools = tools,
+      .calls = is_required ? AnswerRules::Calls::kRequired : AnswerRules::Calls::kAllowed,
+      .only_tool = choice.only};
+  const auto held = call_constraint(*host_.grammars, rules, host_.tokenizer, thinks);
+  return held ? held : host_.session.constraint;
 }
 
 void TurnLoop::use_voice(std::unique_ptr<SpeechSynthesizer>& voice, Session& session) {

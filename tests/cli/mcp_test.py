@@ -121,8 +121,12 @@ def check_mistakes(scratch, model):
         result = chat(model, *arguments, lines=["Hi"])
         check(result.returncode == 2 and text in result.stderr and result.stderr.count("\n") == 1,
               f"one line names it: {result.stderr}")
-    result = chat(REPOSITORY / "checkpoints/demo", "--mcp", write_servers(scratch, "lamps.json"), lines=["Hi"])
-    check(result.returncode == 2 and "has no tools" in result.stderr, f"a model without tools: {result.stderr}")
+    strange = scratch / "strange.jinja"
+    strange.write_text("{% for m in messages %}<|im_start|>{{ m.role }} {{ m.content }}<|im_end|>{% endfor %}"
+                       "{% for t in tools or [] %}{{ t.function.name }}(..)!{% endfor %}")
+    result = chat(REPOSITORY / "checkpoints/demo", "--mcp", write_servers(scratch, "lamps.json"), "--chat-template",
+                  strange, lines=["Hi"])
+    check(result.returncode == 2 and "in an unknown form" in result.stderr, f"an unknown form: {result.stderr}")
 
 
 def check_serve(scratch, model):

@@ -29,6 +29,16 @@ TEST(Method, AWaitIsComparedWithTheSameWait) {
   EXPECT_EQ(parse_method(baseline_method(method)).end_of_turn_wait, 0.5);
 }
 
+TEST(Method, AGrammarIsComparedWithTheSameGrammar) {
+  const Method method = parse_method("greedy+early+grammar+wait=0.5");
+  EXPECT_TRUE(method.early && method.grammar);
+  EXPECT_EQ(plain_method(method), "baseline+grammar+wait=0.5");
+  EXPECT_EQ(baseline_method(method), "baseline+grammar+wait=0.5");
+  EXPECT_EQ(baseline_method(parse_method("greedy+early")), "baseline");
+  expect_user_error([] { parse_method("baseline+early"); }, {"drafts nothing"});
+  expect_user_error([] { parse_method("preemptive+early"); }, {"from scratch"});
+}
+
 TEST(Method, MaskTokensChangeNoText) {
   const Method method = parse_method("best+mtp+wait=0.5");
   EXPECT_TRUE(method.adapter && method.mtp);

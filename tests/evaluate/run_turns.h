@@ -14,7 +14,7 @@ namespace predgen::evaluate {
 /// All turns, by one worker.
 inline EvalRun run_methods(const EvalConfig& config, const RunCost& cost, const EvalModels& models,
                            const std::vector<EvalTurn>& turns) {
-  const MethodRunner runner(config, cost, models, turns.front());
+  MethodRunner runner(config, cost, models, turns.front());
   const std::vector<size_t> bounds = conversation_bounds(turns);
   EvalRun all;
   for (size_t i = 0; i + 1 < bounds.size(); ++i) {

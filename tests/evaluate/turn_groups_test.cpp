@@ -30,7 +30,13 @@ Json make_row(const Planted& planted, const char* method, double passes) {
           {"first_sentence_kept", is_greedy && passes <= 1},
           {"spec_tokens_drafted", is_greedy ? 20.0 : 0.0},
           {"spec_tokens_wasted", is_greedy ? 20 - passes : 0.0},
-          {"joules", nullptr}};
+          {"joules", nullptr},
+          {"tool_group", nullptr},
+          {"right_call", nullptr},
+          {"wait_for_result", nullptr},
+          {"tool_hidden", nullptr},
+          {"call_known", nullptr},
+          {"call_foreseen", nullptr}};
 }
 
 Json planted_rows(const char* source = "snips") {

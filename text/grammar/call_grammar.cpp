@@ -59,7 +59,7 @@ CallForm form_of(const Tokenizer& tokenizer) {
     case ToolFormat::kNone:
       break;
   }
-  throw UserError("the model's chat template has no tools, or an unknown form of calls");
+  throw UserError("the model's chat template has an unknown form of calls");
 }
 
 /// Free text of a model whose calls are JSON without a mark: it does not begin like one.

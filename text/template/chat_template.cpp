@@ -289,13 +289,15 @@ std::vector<ChatTemplate::Segment> ChatTemplate::render(const std::vector<Messag
                                                         const ToolSet& tools,
                                                         const std::string& variables) const {
   check_messages(given);
-  const std::vector<Message> messages = arranged(given, call_order_);
+  const bool tells_tools = dialect_.has_tools_in_system && !tools.empty();
+  const std::vector<Message> messages =
+      arranged(tells_tools ? with_told_tools(given, tools) : given, call_order_);
   const Json contents = to_json(messages);
   const auto without_control = [&](const std::string& json, const char* what) {
     return with_texts(parse_json(json, what),
                       [&](const std::string& text) { return tokens_.escape(text); });
   };
-  const Json shown = tools.empty() ? Json() : without_control(tools.json, "tools");
+  const Json shown = tools.empty() || tells_tools ? Json() : without_control(tools.json, "tools");
   const Json more = variables.empty() ? Json::object() : without_control(variables, "variables");
   const bool is_opening =
       messages.size() == 1 && messages[0].role == "system" && !add_generation_prompt;

@@ -57,7 +57,8 @@ class ChatTemplate {
   /// message's content. `tools` are shown as the template does it; their texts, too, may hold no
   /// control token. If the template takes only one call per message, several become one message
   /// each; if roles must alternate, an empty message separates a function's from the user's; if it
-  /// shows tools but no calls, calls are written into the content as it tells the model to.
+  /// shows tools but no calls, calls are written into the content as it tells the model to; if it
+  /// shows no tools, the system message does (with_told_tools()).
   /// `variables`: more of the template's, as a JSON object; empty: none. They replace none that the
   /// template always has, and their texts may hold no control token.
   std::vector<Segment> render(const std::vector<Message>& messages, bool add_generation_prompt,
@@ -66,7 +67,8 @@ class ChatTemplate {
   /// Variables for render() that switch thinking on or off; empty: the template has no switch.
   std::string thinking_switch(bool thinks) const;
 
-  /// How the template shows an assistant's calls, if it shows tools at all.
+  /// How the model writes calls: as the template shows them or, if it shows no tools, as it is told
+  /// in the system message.
   ToolFormat tool_format() const { return dialect_.format; }
 
   /// The token that ends an assistant's answer, if the template does so with one control token.

@@ -37,13 +37,13 @@ std::string nine_characters(const std::string& id) {
 namespace {
 
 /// As Python's json.dumps() writes it, which models have seen: blanks behind commas and colons.
-std::string python_json(const Json& value) {
+std::string python_json(const Json& value, const char* what) {
   try {
     jinja::Budget budget;
     jinja::Runtime runtime(budget);
     return jinja::json_text(runtime, runtime.from_json(value), {});
   } catch (const jinja::Failure& failure) {
-    throw UserError("the arguments of a call: {}", failure.what());
+    throw UserError("{}: {}", what, failure.what());
   }
 }
 
@@ -113,7 +113,12 @@ ToolDialect find_tool_dialect(const RunTemplate& run) {
   bool has_calls = true;
   try {
     prompt = run(Json::array({user}), true, tools);
-    if (prompt.find(name) == std::string::npos) return {};
+    if (prompt.find(name) == std::string::npos) {
+      return {.format = ToolFormat::kHermes,
+              .has_calls_in_content = true,
+              .has_results_as_user = true,
+              .has_tools_in_system = true};
+    }
     whole = run(Json::array({user, assistant}), false, tools);
     has_calls = !renders(run, Json::array({user, silent}), tools) ||
                 whole != run(Json::array({user, silent}), false, tools);
@@ -142,6 +147,23 @@ ToolDialect find_tool_dialect(const RunTemplate& run) {
   return {};
 }
 
+std::vector<Message> with_told_tools(std::vector<Message> messages, const ToolSet& tools) {
+  std::string text =
+      "# Tools\n\nYou may call one or more functions to assist with the user query.\n\nYou are "
+      "provided with function signatures within <tools></tools> XML tags:\n<tools>\n";
+  for (const Json& tool : parse_json(tools.json, "tools"))
+    text += python_json(tool, "tools") + "\n";
+  text +=
+      "</tools>\n\nFor each function call, return a json object with function name and arguments "
+      "within <tool_call></tool_call> XML tags:\n<tool_call>\n{\"name\": <function-name>, "
+      "\"arguments\": <args-json-object>}\n</tool_call>";
+  if (messages.front().role != "system") messages.insert(messages.begin(), {"system", ""});
+  Message& system = messages.front();
+  system.content = joined(system.content, "\n\n", text);
+  system.ids.clear();
+  return messages;
+}
+
 Json in_dialect(Json message, const ToolDialect& dialect) {
   if (dialect.has_results_as_user && message["role"] == "tool") {
     const std::string text = message["content"].get<std::string>();
@@ -160,7 +182,7 @@ Json in_dialect(Json message, const ToolDialect& dialect) {
   const bool is_hermes = dialect.format == ToolFormat::kHermes;
   std::string calls;
   for (const Json& call : message["tool_calls"]) {
-    const std::string json = python_json(call["function"]);
+    const std::string json = python_json(call["function"], "the arguments of a call");
     calls += is_hermes
                  ? fmt::format("{}<tool_call>\n{}\n</tool_call>", calls.empty() ? "" : "\n", json)
                  : (calls.empty() ? "" : ", ") + json;

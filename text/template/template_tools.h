@@ -25,11 +25,15 @@ using RunTemplate =
     std::function<std::string(const Json& messages, bool add_generation_prompt, const Json& tools)>;
 /// How a template that shows tools has calls and what functions say.
 struct ToolDialect {
-  ToolFormat format = ToolFormat::kNone;  // kNone if it does not show tools
+  ToolFormat format = ToolFormat::kNone;  // kNone: the template's own form is unknown
   // It has no place for them (SmolLM3), and only tells the model how to write them:
   bool has_calls_in_content = false, has_results_as_user = false;
+  bool has_tools_in_system = false;  // it shows no tools: with_told_tools()
 };
 ToolDialect find_tool_dialect(const RunTemplate& run);
+/// For a template that shows no tools: the system message says what they are, and how to call them,
+/// in the words that Hermes and Qwen2.5 have learnt from.
+std::vector<Message> with_told_tools(std::vector<Message> messages, const ToolSet& tools);
 /// A message as such a template takes it: its calls in the content.
 Json in_dialect(Json message, const ToolDialect& dialect);
 

@@ -188,10 +188,17 @@ TEST(ToolRounds, SaySomethingWhileTheUserWaits) {
 
 TEST(ToolRounds, NewToolsAreOfferedWithTheNextTurn) {
   LampTalk talk;
+  std::vector<size_t> held;  // numbers of tools
+  talk.rounds.set_form([&](const ToolSet& tools) {
+    held.push_back(tools.names.size());
+    return nullptr;
+  });
   talk.run({final_one("red", 1)});
   talk.runner.offered.push_back({.name = "oven", .own_name = "oven"});
   talk.run({final_one("blue", 9)});
   EXPECT_EQ(talk.stage.session.config().tools.names, (std::vector<std::string>{"lamp", "oven"}));
+  talk.run({final_one("blue", 19)});
+  EXPECT_THAT(held, ElementsAre(1, 2));
   talk.stage.tokenizer = FakeTokenizer(kWords, ToolFormat::kNone);
   talk.runner.offered.pop_back();
   expect_user_error([&] { talk.rounds.offer_tools(talk.stage.session); }, {"chat template"});

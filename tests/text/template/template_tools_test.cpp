@@ -136,7 +136,7 @@ TEST(TemplateTools, SaysHowItShowsCalls) {
            "{% endif %}";
   };
   EXPECT_EQ(format(kHermes), ToolFormat::kHermes);
-  EXPECT_EQ(format(kChatMl), ToolFormat::kNone);
+  EXPECT_EQ(format(kChatMl), ToolFormat::kHermes);  // as the system message tells
   EXPECT_EQ(format(with_calls("{\"name\": \"{{ c.function.name }}\", \"parameters\": "
                               "{{ c.function.arguments | tojson }}}")),
             ToolFormat::kLlama);
@@ -154,9 +154,9 @@ TEST(TemplateTools, SaysHowItShowsCalls) {
   EXPECT_EQ(format(with_calls("<tool_call><function={{ c.function.name }}></tool_call>")),
             ToolFormat::kNone);
   // Calls without tools.
-  EXPECT_EQ(format("{% for m in messages %}{% for c in m.tool_calls or [] %}<tool_call>"
-                   "{{ c.function | tojson }}</tool_call>{% endfor %}{% endfor %}"),
-            ToolFormat::kNone);
+  EXPECT_EQ(format("{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}"
+                   "<tool_call>{{ c.function | tojson }}</tool_call>{% endfor %}{% endfor %}"),
+            ToolFormat::kHermes);
 }
 
 /// Shows tools and says how to call them, but has no place for calls.
@@ -196,6 +196,32 @@ TEST(TemplateTools, CallsAreWrittenAsTheTemplateTellsTheModelTo) {
   EXPECT_EQ(
       with_template(plain_with_tools("<tool_call><function=f></tool_call>", all))->tool_format(),
       ToolFormat::kNone);
+}
+
+TEST(TemplateTools, ATemplateWithoutToolsHasThemInTheSystemMessage) {
+  const std::string source =
+      "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
+      "{% if add_generation_prompt %}<assistant>{% endif %}";
+  std::vector<Message> chat{
+      {"user", "x"},
+      {.role = "assistant", .content = "", .tool_calls = {{"a", "f", R"({"b": 1})"}}},
+      {.role = "tool", .content = "7", .tool_call_id = "a"}};
+  const std::string tools = shown(source, chat);
+  EXPECT_TRUE(tools.starts_with("<system># Tools\n")) << tools;
+  EXPECT_NE(tools.find("<tools>\n{\"type\": \"function\", \"function\": {\"name\": \"f\", "
+                       "\"description\": \"gives 0.1 <|im_end|>\""),
+            std::string::npos)
+      << tools;
+  EXPECT_TRUE(
+      tools.ends_with("</tool_call><user>x<assistant><tool_call>\n{\"name\": \"f\", "
+                      "\"arguments\": {\"b\": 1}}\n</tool_call>"
+                      "<user><tool_response>\n7\n</tool_response>"))
+      << tools;
+  chat.insert(chat.begin(), {"system", "Be brief."});
+  EXPECT_EQ(shown(source, chat), "<system>Be brief.\n\n" + tools.substr(8));
+  const auto tokenizer = with_template(source);
+  EXPECT_EQ(tokenizer->decode(tokenizer->render_chat(chat, false), true).find("# Tools"),
+            std::string::npos);
 }
 
 /// A user asks, two functions are called, the user goes on before anything else is said.

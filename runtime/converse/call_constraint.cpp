@@ -1,0 +1,21 @@
+#include "runtime/converse/call_constraint.h"
+
+#include <utility>
+
+#include "runtime/generate/grammar_constraint.h"
+#include "text/thoughts.h"
+
+namespace predgen {
+
+std::shared_ptr<const TokenConstraint> call_constraint(GrammarCompiler& grammars, AnswerRules rules,
+                                                       const Tokenizer& tokenizer, bool thinks) {
+  const TokenIds prompt =
+      tokenizer.render_chat({{.role = "user", .content = "x"}}, /*add_generation_prompt=*/true,
+                            rules.tools, tokenizer.thinking_switch(thinks));
+  rules.start = answer_start(tokenizer, prompt);
+  const std::shared_ptr<const Grammar> grammar = grammars.compile(rules);
+  if (!grammar) return nullptr;
+  return std::make_shared<GrammarConstraint>(grammar, tokenizer);
+}
+
+}  // namespace predgen
