@@ -11,6 +11,8 @@
 
 namespace predgen {
 
+struct GpuKernels;
+
 /// What a layer with a state of fixed size keeps of the text so far. Empty: the beginning.
 using LayerState = std::vector<at::Tensor>;
 
@@ -32,6 +34,12 @@ struct KvLayout {
   /// The model's passes read a cache piece by piece (SequenceState::pieces()). So neither a fork
   /// nor growth copies what is there.
   bool in_pieces = false;
+  /// Positions that a sequence's storage begins with, where the pool has no limit. On a GPU growth
+  /// takes longer than a pass.
+  int64_t first_positions = 256;
+  /// For storage on a GPU, if they run there and all layers have the same heads; null: LibTorch's
+  /// operators move rows.
+  const GpuKernels* kernels = nullptr;
   /// Layers that keep a state, and the bytes of a snapshot: of all their states after one position.
   int64_t num_states = 0, bytes_per_snapshot = 0;
   /// Snapshots that a sequence has at most; at least 2.
@@ -76,6 +84,11 @@ class KvPool {
   std::unique_ptr<SequenceState> make_state(int64_t capacity);
 
   const KvLayout& layout() const { return layout_; }
+  /// Positions that a sequence's storage begins with.
+  int64_t first_positions() const {
+    const bool is_limited = max_positions_ < std::numeric_limits<int64_t>::max();
+    return is_limited ? KvLayout().first_positions : layout_.first_positions;
+  }
   /// Positions for which there is storage now.
   int64_t num_allocated() const { return num_allocated_; }
   int64_t num_free() const {

@@ -1,9 +1,14 @@
 #include "model/kv_storage.h"
 
+#include <c10/core/DeviceGuard.h>
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "core/error.h"
+#include "kernels/gpu/gpu_kernels.h"
+#include "model/stream_priority.h"
 
 namespace predgen {
 
@@ -75,6 +80,33 @@ void KvStorage::copy_from(const KvStorage& other, int64_t begin, int64_t end) {
     copy(values[i], other.values[i]);
   }
   pool_.num_copied_ += end - begin;
+}
+
+bool KvStorage::move_rows(int64_t to, std::span<const int64_t> from) {
+  const KvLayout& layout = pool_.layout();
+  const at::ScalarType type = keys.front().scalar_type();
+  const bool is_wide = type == at::kFloat, is_known = is_wide || type == at::kBFloat16;
+  if (!layout.kernels || !is_known || from.size() > kMaxGpuTokens) return false;
+  const at::Device device = keys.front().device();
+  const c10::DeviceGuard guard(device);
+  void* const stream = device.is_cuda() ? current_cuda_stream(device) : nullptr;
+  for (size_t first = 0; first < keys.size(); first += kMaxGpuKeptLayers) {
+    GpuKeptPath path{};
+    const size_t end = std::min(keys.size(), first + kMaxGpuKeptLayers);
+    for (size_t i = first; i < end; ++i) {
+      path.caches[path.num_layers++] = {keys[i].mutable_data_ptr(), values[i].mutable_data_ptr(),
+                                        keys[i].size(2)};
+    }
+    for (const int64_t row : from) path.from[path.count++] = static_cast<int32_t>(row);
+    path.begin = to - begin_;
+    path.num_key_heads = static_cast<int>(layout.num_kv_heads);
+    path.head_dim = static_cast<int>(layout.head_dim);
+    layout.kernels->keep_path(is_wide ? GpuType::kFloat32 : GpuType::kBfloat16, path, stream);
+  }
+  if (const char* problem = layout.kernels->error()) {
+    throw Error("the kernel that keeps a path cannot be launched: {}", problem);
+  }
+  return true;
 }
 
 at::Tensor KvStorage::make_layer(size_t layer, int64_t num_positions) const {

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "model/sequence_state.h"
@@ -37,6 +38,10 @@ class KvStorage {
   void grow(int64_t new_capacity, int64_t length, const SequenceState* but);
   /// The positions [begin, end) from another storage.
   void copy_from(const KvStorage& other, int64_t begin, int64_t end);
+
+  /// Moves the rows to + from[i] to to + i, in one launch of the layout's kernels for many layers.
+  /// False if they do not take it.
+  bool move_rows(int64_t to, std::span<const int64_t> from);
 
   std::vector<at::Tensor> keys, values;
   std::vector<const SequenceState*> readers;

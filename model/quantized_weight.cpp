@@ -177,17 +177,14 @@ RowError QuantizedWeight::make_int4(const at::Tensor& weight, at::Device device,
   return at_zero ? of_zero : of_range;
 }
 
-at::Tensor QuantizedWeight::widened_product(const at::Tensor& rows) const {
+at::Tensor QuantizedWeight::widened_product(const at::Tensor& rows, int64_t tile) const {
+  if (on_gpu_) return predgen::widened_product(group_kernels(device()), *on_gpu_, rows, tile);
   constexpr int64_t kOutputs = 16384;  // of a large head, so that it never exists twice
   std::vector<at::Tensor> parts;
-  if (grouped_ || on_gpu_) {
-    const at::Tensor& words = grouped_ ? grouped_->words : on_gpu_->words;
-    const int64_t num_panels = words.size(0), step = kOutputs / kGroupPanel;
+  if (grouped_) {
+    const int64_t num_panels = grouped_->words.size(0), step = kOutputs / kGroupPanel;
     for (int64_t begin = 0; begin < num_panels; begin += step) {
-      const int64_t end = std::min(begin + step, num_panels);
-      const at::Tensor wide = grouped_
-                                  ? grouped_->panels(begin, end).widen()
-                                  : widen(group_kernels(device()), on_gpu_->panels(begin, end));
+      const at::Tensor wide = grouped_->panels(begin, std::min(begin + step, num_panels)).widen();
       parts.push_back(at::linear(rows, wide.narrow(1, 0, in_)));
     }
     return parts.size() == 1 ? parts[0] : at::cat(parts, -1);
@@ -210,7 +207,7 @@ at::Tensor QuantizedWeight::operator()(const at::Tensor& input, const at::Tensor
   } else if (values_.defined() && has_int8_product(rows)) {
     output = int8_product(rows, values_, scales_);
   } else {
-    output = widened_product(rows);
+    output = widened_product(rows, 0);
   }
   output = with_sizes_of(input, output).to(input.scalar_type());
   return bias.defined() ? output + bias : output;
@@ -231,8 +228,7 @@ at::Tensor QuantizedWeight::in_tiles(const at::Tensor& input, const at::Tensor& 
     for (const at::Tensor& few : rows.split(kFewRowsOnCpu)) parts.push_back((*this)(few));
     output = at::cat(parts);
   } else {
-    output = in_row_tiles(rows, kTileRows,
-                          [&](const at::Tensor& tile) { return widened_product(tile); });
+    output = widened_product(rows, kTileRows);
   }
   output = with_sizes_of(input, output).to(at::kFloat);
   return (bias.defined() ? output + bias : output).to(type);

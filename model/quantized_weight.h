@@ -73,7 +73,8 @@ class QuantizedWeight {
   /// Empty if one of them is not on a GPU.
   static std::vector<GpuMatrix> matrices_of(std::span<const QuantizedWeight* const> weights);
   void put_on_gpu(const GpuMatrix& matrix);
-  at::Tensor widened_product(const at::Tensor& rows) const;
+  /// `tile`: on a GPU, as of predgen::widened_product().
+  at::Tensor widened_product(const at::Tensor& rows, int64_t tile) const;
   bool has_gpu_product() const;
   at::Tensor gpu_product(const at::Tensor& rows, const at::Tensor& bias, at::ScalarType type) const;
   RowError make_int8(const at::Tensor& weight, at::Device device);

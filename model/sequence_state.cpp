@@ -11,11 +11,10 @@ namespace predgen {
 
 namespace {
 
-/// Storage for `needed` positions: doubling keeps copying below one copy per position, as long as
-/// there is `room` for it.
-int64_t storage_size(int64_t needed, int64_t capacity, int64_t room) {
-  constexpr int64_t kStep = 256;
-  int64_t size = kStep;
+/// Storage for `needed` positions, `first` or more: doubling keeps copying below one copy per
+/// position, as long as there is `room` for it.
+int64_t storage_size(int64_t first, int64_t needed, int64_t capacity, int64_t room) {
+  int64_t size = first;
   while (size < needed) size *= 2;
   return std::max(needed, std::min({size, capacity, room}));
 }
@@ -144,7 +143,9 @@ bool SequenceState::add_piece(const Kept& kept, int64_t end) {
     replace_pieces(kept.count, nullptr);
     return true;
   }
-  const int64_t size = storage_size(own + needed, own + capacity_ - kept.end, own + room) - own;
+  const int64_t size =
+      storage_size(pool_.first_positions(), own + needed, own + capacity_ - kept.end, own + room) -
+      own;
   auto fresh = std::make_shared<KvStorage>(pool_, kept.end, size, this);
   copy_to(*fresh, kept.end);
   replace_pieces(kept.count, std::move(fresh));
@@ -155,11 +156,12 @@ void SequenceState::make_contiguous(int64_t end) {
   if (pieces_.size() == 1 && pieces_.front()->readers.size() == 1) {
     KvStorage& own = *pieces_.front();
     const int64_t room = own.capacity() + pool_.num_available(this);
-    return own.grow(storage_size(end, capacity_, room), length_, this);
+    return own.grow(storage_size(pool_.first_positions(), end, capacity_, room), length_, this);
   }
   // It may swap its sources out.
   const int64_t in_pass = std::exchange(write_end_, 0);
-  const int64_t size = storage_size(end, capacity_, pool_.num_available(nullptr));
+  const int64_t size =
+      storage_size(pool_.first_positions(), end, capacity_, pool_.num_available(nullptr));
   auto own = std::make_shared<KvStorage>(pool_, 0, size, nullptr);
   write_end_ = in_pass;
   copy_to(*own, 0);
@@ -236,12 +238,12 @@ void SequenceState::move_path(int64_t begin, std::span<const int64_t> kept) {
   int64_t fixed = 0;
   while (fixed < count && kept[static_cast<size_t>(fixed)] == fixed) ++fixed;
   if (const int64_t moved = count - fixed; moved > 0) {
-    prepare_write(begin + fixed, length_);
-    const at::Tensor from =
-        (at::tensor(at::IntArrayRef(kept.data() + fixed, static_cast<size_t>(moved)), at::kLong) -
-         fixed)
-            .to(pool_.layout().options.device());
     const int64_t to = begin + fixed;
+    prepare_write(to, length_);
+    std::vector<int64_t> rows(kept.begin() + fixed, kept.end());
+    for (int64_t& row : rows) row -= fixed;
+    if (pieces_.size() == 1 && pieces_.front()->move_rows(to, rows)) return;
+    const at::Tensor from = at::tensor(rows, at::kLong).to(pool_.layout().options.device());
     for (size_t layer = 0; layer < static_cast<size_t>(pool_.layout().num_layers); ++layer) {
       for (const auto side : {&KvStorage::keys, &KvStorage::values}) {
         const std::vector<at::Tensor> all = parts(side, layer, to, length_);

@@ -105,6 +105,8 @@ KvLayout Transformer::kv_layout() const {
           .options = embedding_.options().requires_grad(false).dtype(activations_),
           .own_heads = differ ? std::move(heads) : std::vector<std::pair<int64_t, int64_t>>(),
           .in_pieces = cpu_pass_ && has_kernels_ && device().is_cpu(),
+          .first_positions = device().is_cuda() ? 2048 : 256,
+          .kernels = gpu_pass_ && !differ ? &gpu_pass_->kernels() : nullptr,
           .num_states = config_.num_states(),
           .bytes_per_snapshot = snapshot,
           .max_snapshots = max_snapshots(snapshot, state_memory_)};

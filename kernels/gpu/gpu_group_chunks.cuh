@@ -12,7 +12,7 @@ constexpr int kProductWarps = 8;  // of a block
 constexpr int kProductThreads = kProductWarps * kLanes;
 constexpr int kPanelOutputs = 16, kTileRows = 8, kStepInputs = 16;  // of a tensor core's product
 constexpr int kCodeBytes = kLanes * 16;                             // of a panel's chunk
-constexpr int64_t kRowsOfALaunch = 32;
+constexpr int kMostProductMemory = 99 << 10;                        // bytes of a block, on all GPUs
 
 /// Sizes of a chunk in kBits bits: steps of 16 inputs, inputs, bytes of a row.
 template <int kBits>
@@ -126,30 +126,27 @@ __device__ int place_of_inputs(int row, int sixteen) {
   return row * kRowBytes<kBits> + (sixteen ^ turn) * 16;
 }
 
-/// The rows for whose inputs there is room: no more than are needed, so that a product of one row
-/// leaves room for other blocks. A lane's rows beyond are the first ones again.
-template <int kTiles>
-__host__ __device__ int rows_kept(int64_t rows) {
-  if (kTiles > 1 || rows > 4) return kTiles * kTileRows;
+/// The rows of a tile for whose inputs there is room: no more than are needed, so that a product of
+/// one row leaves room for other blocks. A lane's rows beyond are the first ones again.
+__host__ __device__ inline int rows_kept(int64_t rows) {
+  if (rows > 4) return kTileRows;
   return rows > 2 ? 4 : static_cast<int>(rows);
 }
 
 /// The chunks of a warp, and their places in its ring of kStages: codes and scales of each panel,
-/// then inputs.
-template <int kBits, bool kCut, bool kOffsets, int kPanels, int kTiles, int kStages>
+/// then inputs of up to a tile of rows.
+template <int kBits, bool kCut, bool kOffsets, int kPanels, int kStages>
 class WarpChunks {
  public:
   static constexpr int kInputs = kChunkInputs<kBits>;
   static constexpr int kPanel = kPanelBytes<kBits, kCut, kOffsets>;
   static constexpr int kInputsAt = kPanels * kPanel;
-  static constexpr int kLeastRows = kTiles > 1 ? kTiles* kTileRows : 1;
-  static constexpr int kLeastRingBytes = kStages * (kInputsAt + kLeastRows * kRowBytes<kBits>);
-  static __host__ __device__ int slot_bytes(int64_t rows) {
-    return kInputsAt + rows_kept<kTiles>(rows) * kRowBytes<kBits>;
+  static __host__ __device__ constexpr int slot_bytes(int rows) {
+    return kInputsAt + rows * kRowBytes<kBits>;
   }
 
   __device__ WarpChunks(const GpuGroupProduct& a, char* ring, int warp, const Lane& lane)
-      : slot_bytes_(slot_bytes(a.rows)),
+      : slot_bytes_(slot_bytes(rows_kept(a.rows))),
         ring_(ring + warp * kStages * slot_bytes_),
         next_(warp),
         lane_(lane.index),
@@ -200,7 +197,7 @@ class WarpChunks {
       char* const inputs = ring_ + stage * slot_bytes_ + kInputsAt;
       const char* x = x_ + (has_inputs ? input * 2 : 0);
 #pragma unroll
-      for (int i = 0; i < kTiles * kTileRows; i += kRowsAtOnce) {
+      for (int i = 0; i < kTileRows; i += kRowsAtOnce) {
         if (row + i >= rows_) break;
         copy_ahead(inputs + place_of_inputs<kBits>(row + i, sixteen), x + i * row_bytes_,
                    has_inputs);

@@ -1,152 +1,82 @@
 // Products with weights in 4 or 8 bits whose groups of inputs share a scale: tensor cores multiply
 // codes, or the bytes that a book has for them, which bfloat16 represents exactly, and group sums
-// are scaled in float32.
+// are scaled in float32. A row's bits do not depend on the others.
 //
-// A block computes 16 outputs of each of its panels for all rows. Its warps each take every eighth
-// chunk of inputs: 16 bytes of codes per lane and panel, scales, and the rows' inputs, all
-// prefetched to shared memory. Finally the warps' sums are added in a fixed order. So weights are
-// read once for up to 32 rows, and a row's bits do not depend on the others. Needs compute
-// capability 8.0.
+// Of up to 8 rows a block computes 16 outputs of each of its panels. Its warps take one part of the
+// inputs each: 16 bytes of codes per lane and panel, scales, and the rows' inputs, all prefetched
+// to shared memory. Finally the parts' sums are added. More rows are in gpu_wide_product.cuh. Needs
+// compute capability 8.0.
 #pragma once
 
-#include "kernels/gpu/gpu_group_chunks.cuh"
+#include "kernels/gpu/gpu_wide_product.cuh"
 
 namespace predgen {
 namespace {
 
-/// kPanels panels of outputs, kTiles tiles of 8 rows. kCut: a step's sum is scaled by itself, as
-/// groups may be one step.
-template <int kBits, bool kCut, bool kOffsets, int kPanels, int kTiles, int kStages,
-          int kBookBytes = 0>
-__global__ void __launch_bounds__(kProductThreads, kTiles < 4 ? 2 : 1)
-    group_product_kernel(GpuGroupProduct a) {
-  using Chunks = WarpChunks<kBits, kCut, kOffsets, kPanels, kTiles, kStages>;
-  constexpr uint32_t kOnes = 0x3F803F80;  // twice in bfloat16
-  constexpr int kScales = kOffsets ? 2 : 1;
+/// kPanels panels of outputs, a tile of rows. kCut: a step's sum is scaled by itself, as groups may
+/// be one step.
+template <int kBits, bool kCut, bool kOffsets, int kPanels, int kStages, int kBookBytes>
+__global__ void __launch_bounds__(kProductThreads, 2) group_product_kernel(GpuGroupProduct a) {
+  using Chunks = WarpChunks<kBits, kCut, kOffsets, kPanels, kStages>;
   char* const memory = dynamic_memory();
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kLanes;
   const Lane lane(thread % kLanes);
   Chunks chunks(a, memory, warp, lane);
   const int shift = group_shift(a), num_chunks = chunks.num_chunks();
-  const int row_of_tile = lane.output & ((kTiles > 1 ? kTileRows : rows_kept<kTiles>(a.rows)) - 1);
-  float sums[kPanels][kTiles][4] = {};
+  const int row_of_tile = lane.output & (rows_kept(a.rows) - 1);
+  float sums[kPanels][1][4] = {};
 #pragma unroll
   for (int i = 0; i < kStages - 1; ++i) chunks.send_to(i);
   int stage = 0, before = kStages - 1;  // of this chunk, and of the one before
-  for (int chunk = warp; chunk < num_chunks; chunk += kProductWarps) {
+  for (int chunk = warp; chunk < num_chunks; chunk += kParts) {
     await_copies<kStages - 2>();
     __syncwarp();  // all lanes' copies are done, and the previous chunk has been read
     chunks.send_to(before);
     const char* const slot = chunks.slot(stage);
     before = stage;
     stage = stage + 1 == kStages ? 0 : stage + 1;
-    const auto load_inputs = [&](int tile, int step, uint32_t inputs[2]) {
-      const auto two = *reinterpret_cast<const uint2*>(
-          slot + Chunks::kInputsAt + tile * kTileRows * kRowBytes<kBits> +
-          place_of_inputs<kBits>(row_of_tile, step * 2 + lane.pair / 2) + lane.pair % 2 * 8);
-      inputs[0] = two.x;
-      inputs[1] = two.y;
-    };
-#pragma unroll
-    for (int step = 0; step < kSteps<kBits>; step += 2) {
-      uint32_t weights[kPanels][2][4], fractions[kBookBytes == 2 ? kPanels : 1][2][4];
-      Scale scales[kPanels][2], offsets[kPanels][2];  // of each step, or of both
-#pragma unroll
-      for (int panel = 0; panel < kPanels; ++panel) {
-        const char* const from = slot + panel * Chunks::kPanel;
-        const auto codes = reinterpret_cast<const Vector<uint32_t>*>(from)[lane.index];
-        load_step<kBits, kBookBytes>(codes.values, a.book, step, weights[panel][0]);
-        load_step<kBits, kBookBytes>(codes.values, a.book, step + 1, weights[panel][1]);
-        if constexpr (kBookBytes == 2) {
-          load_fractions(codes.values, a.book, step, fractions[panel][0]);
-          load_fractions(codes.values, a.book, step + 1, fractions[panel][1]);
-        }
-        const auto* numbers = reinterpret_cast<const uint32_t*>(from + kCodeBytes);
-#pragma unroll
-        for (int half = 0; half < (kCut ? 2 : 1); ++half) {
-          const int group = (step + half) * kStepInputs >> shift;
-          scales[panel][half] = load_scale(numbers, group * kScales, lane.output);
-          if (kBookBytes == 2) scales[panel][half].multiply(a.book.unit);
-          if (kOffsets) offsets[panel][half] = load_scale(numbers, group * 2 + 1, lane.output);
-        }
-      }
-#pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
-        uint32_t inputs[2][2];
-        load_inputs(tile, step, inputs[0]);
-        load_inputs(tile, step + 1, inputs[1]);
-        float totals[2][4];  // of the inputs, for offsets
-        if (kOffsets) {
-          constexpr uint32_t ones[4] = {kOnes, kOnes, kOnes, kOnes};
-          multiply_new_tile(totals[0], ones, inputs[0]);
-          if (kCut) {
-            multiply_new_tile(totals[1], ones, inputs[1]);
-          } else {
-            multiply_tile(totals[0], ones, inputs[1]);
-          }
-        }
-#pragma unroll
-        for (int panel = 0; panel < kPanels; ++panel) {
-          float values[4];
-          multiply_new_tile(values, weights[panel][0], inputs[0]);
-          if constexpr (kBookBytes == 2) multiply_tile(values, fractions[panel][0], inputs[0]);
-          if (kCut) {
-            add_scaled(sums[panel][tile], scales[panel][0], values);
-            multiply_new_tile(values, weights[panel][1], inputs[1]);
-            if constexpr (kBookBytes == 2) multiply_tile(values, fractions[panel][1], inputs[1]);
-          } else {
-            multiply_tile(values, weights[panel][1], inputs[1]);
-          }
-          add_scaled(sums[panel][tile], scales[panel][kCut ? 1 : 0], values);
-          if (kOffsets) {
-            add_scaled(sums[panel][tile], offsets[panel][0], totals[0]);
-            if (kCut) add_scaled(sums[panel][tile], offsets[panel][1], totals[1]);
-          }
-        }
-      }
-    }
+    multiply_chunk<kBits, kCut, kOffsets, kBookBytes, kPanels, 1>(
+        a.book, slot, shift, lane,
+        [&](int, int step, uint32_t inputs[2]) {
+          const auto two = *reinterpret_cast<const uint2*>(
+              slot + Chunks::kInputsAt +
+              place_of_inputs<kBits>(row_of_tile, step * 2 + lane.pair / 2) + lane.pair % 2 * 8);
+          inputs[0] = two.x;
+          inputs[1] = two.y;
+        },
+        [](int, int, const uint32_t(*inputs)[2]) { return sum_inputs<kScaledSteps<kCut>>(inputs); },
+        sums);
   }
   await_copies<0>();
-  // Sums of a few panels and tiles, one warp beside the other; then each thread adds up some values
-  // of all warps.
-  constexpr int kSliceValues = kPanelOutputs * kTileRows, kAll = kPanels * kTiles;
-  constexpr int kSlices = kAll < 8 ? kAll : 8;
-  static_assert(Chunks::kLeastRingBytes >= kSlices * kSliceValues * 4);
+  // The parts' sums, one warp's beside the other's; then each thread adds up some values.
+  constexpr int kPanelValues = kPanelOutputs * kTileRows;
+  static_assert(Chunks::slot_bytes(1) * kStages >= kPanels * kPanelValues * 4);
   auto* const parts = reinterpret_cast<float*>(memory);
+  __syncthreads();  // the ring has been read
 #pragma unroll
-  for (int first = 0; first < kAll; first += kSlices) {
-    __syncthreads();  // the ring or the previous slices have been read
+  for (int panel = 0; panel < kPanels; ++panel) {
 #pragma unroll
-    for (int slice = 0; slice < kSlices; ++slice) {
-      const int at = first + slice;
-#pragma unroll
-      for (int value = 0; value < 4; ++value) {
-        parts[((warp * kSlices + slice) * 4 + value) * kLanes + lane.index] =
-            sums[at / kTiles][at % kTiles][value];
-      }
+    for (int value = 0; value < 4; ++value) {
+      parts[((warp * kPanels + panel) * 4 + value) * kLanes + lane.index] = sums[panel][0][value];
     }
-    __syncthreads();
-    for (int i = thread; i < kSlices * kSliceValues; i += kProductThreads) {
-      const int slice = i / kSliceValues, within = i % kSliceValues;
-      const int output = within % kPanelOutputs, token = within / kPanelOutputs;
-      const int value = output / 8 * 2 + token % 2, of_lane = output % 8 * 4 + token / 2;
-      float sum = 0.0f;
+  }
+  __syncthreads();
+  for (int i = thread; i < kPanels * kPanelValues; i += kProductThreads) {
+    const int panel = i / kPanelValues, within = i % kPanelValues;
+    const int output = within % kPanelOutputs, row = within / kPanelOutputs;
+    const int value = output / 8 * 2 + row % 2, of_lane = output % 8 * 4 + row / 2;
+    const int64_t column =
+        (static_cast<int64_t>(blockIdx.x) * kPanels + panel) * kPanelOutputs + output;
+    if (row >= a.rows || column >= a.out) continue;
+    float pairs[kParts / 2];
 #pragma unroll
-      for (int from = 0; from < kProductWarps; ++from) {
-        sum += parts[((from * kSlices + slice) * 4 + value) * kLanes + of_lane];
-      }
-      const int at = first + slice, row = at % kTiles * kTileRows + token;
-      const int64_t column =
-          (static_cast<int64_t>(blockIdx.x) * kPanels + at / kTiles) * kPanelOutputs + output;
-      if (row >= a.rows || column >= a.out) continue;
-      if (a.bias != nullptr) sum += widen(static_cast<const Bfloat16*>(a.bias)[column]);
-      const int64_t to = row * a.out + column;
-      if (a.is_wide) {
-        static_cast<float*>(a.y)[to] = sum;
-      } else {
-        static_cast<Bfloat16*>(a.y)[to] = narrow<Bfloat16>(sum);
-      }
+    for (int pair = 0; pair < kParts / 2; ++pair) {
+      const auto of_part = [&](int part) {
+        return parts[((part * kPanels + panel) * 4 + value) * kLanes + of_lane];
+      };
+      pairs[pair] = of_part(2 * pair) + of_part(2 * pair + 1);
     }
+    store_sum(a, row, column, sum_of_pairs(pairs));
   }
 }
 
@@ -201,34 +131,30 @@ __global__ void __launch_bounds__(kWidenThreads) widen_groups_kernel(GpuGroupPro
   }
 }
 
-template <int kBits, bool kCut, bool kOffsets, int kBookBytes, int kPanels, int kTiles, int kStages>
-void launch_group_product(const GpuGroupProduct& a, void* stream) {
-  using Chunks = WarpChunks<kBits, kCut, kOffsets, kPanels, kTiles, kStages>;
-  constexpr int kWithAllRows = Chunks::kInputsAt + kTiles * kTileRows * kRowBytes<kBits>;
-  static_assert(kProductWarps * kStages * kWithAllRows <= 99 << 10, "of a block, on all GPUs");
-  const int bytes = kProductWarps * kStages * Chunks::slot_bytes(a.rows);
+template <int kBits, bool kCut, bool kOffsets, int kBookBytes, int kPanels, int kStages>
+void launch_few_rows(const GpuGroupProduct& a, void* stream) {
+  using Chunks = WarpChunks<kBits, kCut, kOffsets, kPanels, kStages>;
+  constexpr int kMost = kProductWarps * kStages * Chunks::slot_bytes(kTileRows);
+  static_assert(kMost <= kMostProductMemory, "of a block, on all GPUs");
+  const int bytes = kProductWarps * kStages * Chunks::slot_bytes(rows_kept(a.rows));
   const int64_t outputs = kPanels * kPanelOutputs;
   const Grid grid{static_cast<int>((a.out + outputs - 1) / outputs)};
-  launch_with_memory(
-      group_product_kernel<kBits, kCut, kOffsets, kPanels, kTiles, kStages, kBookBytes>, grid,
+  launch_with_memory<kMost>(
+      group_product_kernel<kBits, kCut, kOffsets, kPanels, kStages, kBookBytes>, grid,
       kProductThreads, bytes, stream, a);
 }
 
-/// More panels per block read inputs less often; fewer give the GPU enough blocks.
 template <int kBits, bool kCut, bool kOffsets, int kBookBytes = 0>
 void launch_group_product(const GpuGroupProduct& a, void* stream) {
-  constexpr int kWide = kBookBytes == 0 ? 4 : 2;  // looking up takes registers
-  const bool is_wide = a.out >= kPanelOutputs * 1024;
-  if (a.rows <= 8) {
-    is_wide ? launch_group_product<kBits, kCut, kOffsets, kBookBytes, kWide, 1, 2>(a, stream)
-            : launch_group_product<kBits, kCut, kOffsets, kBookBytes, 1, 1, 4>(a, stream);
-  } else if (a.rows <= 16) {
-    is_wide ? launch_group_product<kBits, kCut, kOffsets, kBookBytes, kWide / 2, 2, 3>(a, stream)
-            : launch_group_product<kBits, kCut, kOffsets, kBookBytes, 1, 2, 3>(a, stream);
-  } else {
-    is_wide ? launch_group_product<kBits, kCut, kOffsets, kBookBytes, 2, 4, 2>(a, stream)
-            : launch_group_product<kBits, kCut, kOffsets, kBookBytes, 1, 4, 2>(a, stream);
+  static_assert(kTileRows == kMaxGpuNarrowRows);
+  if (a.rows > kTileRows) {
+    return launch_wide_product<kBits, kCut, kOffsets, kBookBytes>(a, stream);
   }
+  // More panels per block read inputs less often; fewer give the GPU enough blocks.
+  constexpr int kMany = kBookBytes == 0 ? 4 : 2;  // looking up takes registers
+  a.out >= kPanelOutputs * 1024
+      ? launch_few_rows<kBits, kCut, kOffsets, kBookBytes, kMany, 2>(a, stream)
+      : launch_few_rows<kBits, kCut, kOffsets, kBookBytes, 1, 4>(a, stream);
 }
 
 template <int kBits>
@@ -247,11 +173,13 @@ void launch_group_product(const GpuGroupProduct& a, void* stream) {
 }
 
 void group_product_launch(const GpuGroupProduct& a, void* stream) {
-  for (int64_t first = 0; first < a.rows; first += kRowsOfALaunch) {
+  const int64_t most = kTileRows * (a.book.num_bytes == 2 ? kMostTiles<2> : kMostTiles<0>);
+  for (int64_t first = 0; first < a.rows; first += most) {
     GpuGroupProduct part = a;
     part.x = static_cast<const Bfloat16*>(a.x) + first * a.in;
     part.y = static_cast<char*>(a.y) + first * a.out * (a.is_wide ? 4 : 2);
-    part.rows = a.rows - first < kRowsOfALaunch ? a.rows - first : kRowsOfALaunch;
+    part.rows = a.rows - first < most ? a.rows - first : most;
+    if (part.num_splits == 0) part.num_splits = num_gpu_splits(a.out);
     a.bits == 4 ? launch_group_product<4>(part, stream) : launch_group_product<8>(part, stream);
   }
 }

@@ -27,6 +27,9 @@ struct Launches {
     launch(attend_kernel<T>, grid, kAttendThreads, stream, a);
     launch(merge_kernel<T>, Grid{a.num_heads, a.num_tokens}, kHeadThreads, stream, a);
   }
+  static void keep_path(const GpuKeptPath& a, void* stream) {
+    launch(keep_path_kernel<T>, Grid{a.num_key_heads, 2 * a.num_layers}, kHeadThreads, stream, a);
+  }
   static void gate(const GpuGate& a, void* stream) {
     const Grid grid{(a.width + kRowThreads - 1) / kRowThreads, a.num_tokens};
     launch(gate_kernel<T>, grid, kRowThreads, stream, a);
@@ -46,6 +49,7 @@ GpuKernels kernels_with(const char* (*error)(), GpuSupport (*support)(int)) {
           by_type<GpuHeads, Wide::place_heads, Half::place_heads>,
           by_type<GpuAttention, Wide::attend, Half::attend>,
           by_type<GpuGate, Wide::gate, Half::gate>,
+          by_type<GpuKeptPath, Wide::keep_path, Half::keep_path>,
           group_product_launch,
           widen_groups_launch,
           error,

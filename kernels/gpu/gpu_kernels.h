@@ -110,6 +110,18 @@ struct GpuGate {
   void* x;  // [T,I]
 };
 
+constexpr int kMaxGpuKeptLayers = 64;
+
+/// Moves rows of keys and of values within the caches of some layers: row begin + from[i] to
+/// begin + i.
+struct GpuKeptPath {
+  GpuCache caches[kMaxGpuKeptLayers];  // [num_layers]
+  int32_t from[kMaxGpuTokens];         // [count], ascending strictly
+  int num_layers, count;
+  int64_t begin;
+  int num_key_heads, head_dim;
+};
+
 constexpr int64_t kMaxGpuProductRows = 128;
 
 /// What 4-bit codes stand for, as in kernels/code_book.h: (high - 128 + (low - 128) / 256) * unit.
@@ -137,7 +149,29 @@ struct GpuGroupProduct {
   void* y;           // [rows,out]; of widen_groups() W itself, [out,in]
   int64_t rows;      // up to kMaxGpuProductRows
   bool is_wide;
+  // Of more than kMaxGpuNarrowRows rows, whose blocks may share the inputs of some outputs; no bits
+  // depend on it.
+  int num_splits;  // blocks that do: 1, 4 or 8; 0: num_gpu_splits(out)
+  int* counters;   // [num_gpu_counters(out)], 0 before and after
+  float* parts;    // [num_gpu_parts(out, num_splits)], anything before and after
 };
+
+constexpr int64_t kMaxGpuNarrowRows = 8;
+/// The most rows for which weights are read once.
+constexpr int64_t kMaxGpuWideRows = 72;
+constexpr int64_t kGpuWideOutputs = 128;  // of a block
+inline int64_t num_gpu_counters(int64_t out) {
+  return (out + kGpuWideOutputs - 1) / kGpuWideOutputs;
+}
+/// So many that a GPU has enough blocks.
+inline int num_gpu_splits(int64_t out) {
+  const int64_t blocks = num_gpu_counters(out);
+  return blocks >= 128 ? 1 : blocks >= 16 ? 4 : 8;
+}
+inline int64_t num_gpu_parts(int64_t out, int num_splits) {
+  return num_splits == 1 ? 0
+                         : num_gpu_counters(out) * kGpuWideOutputs * kMaxGpuWideRows * num_splits;
+}
 
 /// What CUDA reports for our kernels on this machine. Versions in CUDA's encoding: 13020 is 13.2.
 struct GpuSupport {
@@ -154,6 +188,7 @@ struct GpuKernels {
   void (*place_heads)(GpuType type, const GpuHeads& heads, void* stream);
   void (*attend)(GpuType type, const GpuAttention& attention, void* stream);
   void (*gate)(GpuType type, const GpuGate& gate, void* stream);
+  void (*keep_path)(GpuType type, const GpuKeptPath& path, void* stream);
   // From compute capability 8.0 on. widen_groups() writes W to y.
   void (*group_product)(const GpuGroupProduct& product, void* stream);
   void (*widen_groups)(const GpuGroupProduct& matrix, void* stream);

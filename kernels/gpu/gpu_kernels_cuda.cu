@@ -14,14 +14,17 @@ void launch(Kernel kernel, const Grid& grid, int threads, void* stream, const Ar
   kernel<<<blocks, static_cast<unsigned>(threads), 0, static_cast<cudaStream_t>(stream)>>>(args);
 }
 
-/// Launches with `bytes` of shared memory for dynamic_memory(): more than 48 KB need opting in.
-template <class Kernel, class Grid, class Args>
+/// Launches with `bytes` of shared memory for dynamic_memory(): more than 48 KB need opting in, for
+/// the most that the kernel is ever launched with, as other threads may be launching it.
+template <int kMostBytes, class Kernel, class Grid, class Args>
 void launch_with_memory(Kernel kernel, const Grid& grid, int threads, int bytes, void* stream,
                         const Args& args) {
-  // An error of this call is found by error(), as the launch's own would be.
-  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-  kernel<<<static_cast<unsigned>(grid.x), static_cast<unsigned>(threads),
-           static_cast<size_t>(bytes), static_cast<cudaStream_t>(stream)>>>(args);
+  constexpr auto kOptingIn = cudaFuncAttributeMaxDynamicSharedMemorySize;
+  // error() finds an error of this call, as it finds the launch's own.
+  if (cudaFuncSetAttribute(kernel, kOptingIn, kMostBytes) != cudaSuccess) return;
+  const dim3 blocks(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y));
+  kernel<<<blocks, static_cast<unsigned>(threads), static_cast<size_t>(bytes),
+           static_cast<cudaStream_t>(stream)>>>(args);
 }
 
 __device__ inline char* dynamic_memory() {

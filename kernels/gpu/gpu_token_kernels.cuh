@@ -121,6 +121,18 @@ __global__ void __launch_bounds__(kHeadThreads) place_heads_kernel(GpuHeads a) {
   to[(head * cache.head_stride + token.place) * D + d] = narrow<T>(value);
 }
 
+/// One block per head, for the keys and for the values of a layer. A thread's values move towards
+/// the front in order, so none is overwritten before it has moved.
+template <class T>
+__global__ void __launch_bounds__(kHeadThreads) keep_path_kernel(GpuKeptPath a) {
+  const GpuCache cache = a.caches[blockIdx.y / 2];
+  T* const rows = static_cast<T*>(blockIdx.y % 2 == 0 ? cache.keys : cache.values) +
+                  (blockIdx.x * cache.head_stride + a.begin) * a.head_dim;
+  for (int d = static_cast<int>(threadIdx.x); d < a.head_dim; d += kHeadThreads) {
+    for (int i = 0; i < a.count; ++i) rows[i * a.head_dim + d] = rows[a.from[i] * a.head_dim + d];
+  }
+}
+
 template <class T>
 __global__ void __launch_bounds__(kRowThreads) gate_kernel(GpuGate a) {
   const int i = static_cast<int>(blockIdx.x) * kRowThreads + static_cast<int>(threadIdx.x);

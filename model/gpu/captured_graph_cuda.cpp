@@ -1,4 +1,5 @@
 #include <ATen/Context.h>
+#include <ATen/cuda/CUDAContextLight.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/core/Event.h>
 #include <c10/core/InferenceMode.h>
@@ -37,6 +38,15 @@ struct Pool {
   at::cuda::MempoolId_t id;
 };
 
+/// cuBLAS keeps workspaces by stream, and several pools may have one stream: those that are made
+/// meanwhile are in the graph's memory, and nobody else's.
+struct OwnWorkspaces {
+  OwnWorkspaces() { at::cuda::clearCublasWorkspaces(); }
+  ~OwnWorkspaces() { at::cuda::clearCublasWorkspaces(); }
+  OwnWorkspaces(const OwnWorkspaces&) = delete;
+  OwnWorkspaces& operator=(const OwnWorkspaces&) = delete;
+};
+
 class CudaGraph : public CapturedGraph {
  public:
   CudaGraph(const Pool& pool, const std::function<at::Tensor()>& work)
@@ -48,6 +58,7 @@ class CudaGraph : public CapturedGraph {
     const c10::StreamGuard guard(pool.stream.unwrap());  // a capture needs a stream of its own
     for (int i = 0; i < kWarmUps; ++i) work();
     pool.stream.synchronize();
+    const OwnWorkspaces own;
     // Other threads, such as a language model's, may launch on the device meanwhile.
     try {
       {

@@ -72,6 +72,10 @@ int64_t outputs_of(std::span<const GpuMatrix> matrices) {
   return out;
 }
 
+at::Tensor counters_for(int64_t out, at::Device device) {
+  return at::zeros({num_gpu_counters(out)}, at::TensorOptions(at::kInt).device(device));
+}
+
 GpuCodeBook gpu_book(const CodeBook& book) {
   GpuCodeBook result{.num_bytes = book.num_bytes, .high = {}, .low = {}, .unit = book.unit};
   std::memcpy(result.high, book.high, sizeof(result.high));
@@ -105,6 +109,7 @@ GpuMatrix GpuMatrix::panels(int64_t begin, int64_t end) const {
           .in = in,
           .words = words.narrow(0, begin, end - begin),
           .scales = scales.narrow(0, begin, end - begin),
+          .counters = counters,
           .book = book};
 }
 
@@ -121,7 +126,10 @@ GpuGroupProduct GpuMatrix::product() const {
           .bias = nullptr,
           .y = nullptr,
           .rows = 0,
-          .is_wide = false};
+          .is_wide = false,
+          .num_splits = 0,
+          .counters = counters.mutable_data_ptr<int>(),
+          .parts = nullptr};
 }
 
 GpuMatrix to_gpu_matrix(int bits, int64_t out, const at::Tensor& words, const at::Tensor& scales,
@@ -137,7 +145,13 @@ GpuMatrix to_gpu_matrix(int bits, int64_t out, const at::Tensor& words, const at
   at::Tensor units = filled_up(words.to(device), chunks * chunk_inputs(bits) / unit);
   if (bits == 4) units = steps_together(units);
   // Per chunk, two words of four lanes, for outputs o and o + 8.
-  GpuMatrix matrix{.bits = bits, .out = out, .in = in, .words = {}, .scales = {}, .book = book};
+  GpuMatrix matrix{.bits = bits,
+                   .out = out,
+                   .in = in,
+                   .words = {},
+                   .scales = {},
+                   .counters = counters_for(out, device),
+                   .book = book};
   matrix.words = units.view({panels, chunks, 2, 4, 2, 8}).permute({0, 1, 5, 3, 2, 4}).contiguous();
   matrix.scales =
       scales.to(device).view({panels, groups, scales.size(2), 2, 8}).transpose(3, 4).contiguous();
@@ -152,6 +166,7 @@ GpuMatrix stacked(std::span<const GpuMatrix> matrices) {
           .in = matrices[0].in,
           .words = at::cat(words),
           .scales = at::cat(scales),
+          .counters = counters_for(outputs_of(matrices), matrices[0].words.device()),
           .book = matrices[0].book};
 }
 
@@ -182,12 +197,13 @@ GpuMatrix whole_of(std::span<const GpuMatrix> matrices) {
                   .in = matrices[0].in,
                   .words = whole_of(words),
                   .scales = whole_of(scales),
+                  .counters = matrices[0].counters,
                   .book = matrices[0].book};
   return whole.words.defined() && whole.scales.defined() ? whole : GpuMatrix();
 }
 
 at::Tensor multiply(const GpuKernels& kernels, const GpuMatrix& matrix, const at::Tensor& x,
-                    const at::Tensor& bias, at::ScalarType type) {
+                    const at::Tensor& bias, at::ScalarType type, int splits) {
   PREDGEN_CHECK(x.dim() == 2 && x.scalar_type() == at::kBFloat16 && x.size(0) >= 1 &&
                     x.size(0) <= kMaxGpuProductRows && x.size(1) <= matrix.in &&
                     rounded_up(x.size(1), kStep) == matrix.in &&
@@ -205,10 +221,31 @@ at::Tensor multiply(const GpuKernels& kernels, const GpuMatrix& matrix, const at
   product.y = y.mutable_data_ptr();
   product.rows = x.size(0);
   product.is_wide = type == at::kFloat;
+  product.num_splits = splits > 0 ? splits : num_gpu_splits(matrix.out);
+  at::Tensor parts;
+  if (product.rows > kMaxGpuNarrowRows) {
+    parts =
+        at::empty({num_gpu_parts(matrix.out, product.num_splits)}, x.options().dtype(at::kFloat));
+    product.parts = parts.mutable_data_ptr<float>();
+  }
   const c10::DeviceGuard guard(x.device());
   kernels.group_product(product, stream_of(x));
   check_launched(kernels);
   return y;
+}
+
+at::Tensor widened_product(const GpuKernels* kernels, const GpuMatrix& matrix, const at::Tensor& x,
+                           int64_t tile) {
+  constexpr int64_t kPanelsAtOnce = 1024;
+  const int64_t num_panels = matrix.words.size(0);
+  std::vector<at::Tensor> parts;
+  for (int64_t begin = 0; begin < num_panels; begin += kPanelsAtOnce) {
+    const int64_t end = std::min(begin + kPanelsAtOnce, num_panels);
+    const at::Tensor wide = widen(kernels, matrix.panels(begin, end)).narrow(1, 0, x.size(1));
+    const auto times = [&](const at::Tensor& rows) { return at::linear(rows, wide); };
+    parts.push_back(tile == 0 ? times(x) : in_row_tiles(x, tile, times));
+  }
+  return parts.size() == 1 ? parts[0] : at::cat(parts, -1);
 }
 
 at::Tensor widen(const GpuKernels* kernels, const GpuMatrix& matrix) {

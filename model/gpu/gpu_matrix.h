@@ -23,6 +23,9 @@ struct GpuMatrix {
   /// in the low byte of each half; of two neighbouring inputs the second one is in the high half.
   at::Tensor words;
   at::Tensor scales;  // float16 [panels,groups,1 or 2,8,2], scales before offsets
+  /// int32, all 0 between products: GpuGroupProduct::counters. Panels share those of the whole, so
+  /// the products of a matrix and of its panels run one after the other.
+  at::Tensor counters;
   std::optional<CodeBook> book = std::nullopt;
 
   int64_t group() const { return in / scales.size(1); }
@@ -51,9 +54,14 @@ GpuMatrix whole_of(std::span<const GpuMatrix> matrices);
 
 /// x [rows,in] W^T + bias, x bfloat16, up to kMaxGpuProductRows rows, which do not affect each
 /// other. `bias` undefined or [out]; `type` of the result: bfloat16 or float32, of which bfloat16
-/// is the rounding.
+/// is the rounding. `splits`: GpuGroupProduct::num_splits.
 at::Tensor multiply(const GpuKernels& kernels, const GpuMatrix& matrix, const at::Tensor& x,
-                    const at::Tensor& bias, at::ScalarType type = at::kBFloat16);
+                    const at::Tensor& bias, at::ScalarType type = at::kBFloat16, int splits = 0);
+/// x [rows,in] W^T in bfloat16, by LibTorch: W is widened once, so many outputs at a time that a
+/// large head never exists twice. `tile`: rows of each of LibTorch's products, which then do not
+/// depend on the number of rows; 0: all.
+at::Tensor widened_product(const GpuKernels* kernels, const GpuMatrix& matrix, const at::Tensor& x,
+                           int64_t tile);
 /// W in bfloat16 [out,in], by our kernels or, if `kernels` is null, by LibTorch's operators.
 at::Tensor widen(const GpuKernels* kernels, const GpuMatrix& matrix);
 

@@ -31,6 +31,8 @@ class GpuPass {
   explicit GpuPass(const GpuKernels& kernels, GraphCapture capture = nullptr)
       : kernels_(kernels), capture_(std::move(capture)) {}
 
+  const GpuKernels& kernels() const { return kernels_; }
+
   /// Transformer::forward() for a model that refusal() accepts, except that nothing is committed.
   /// None if the kernels do not take the pass: more than kMaxGpuTokens tokens, unless they are a
   /// few from each of several sequences without trees; under autocast or in training; a model of

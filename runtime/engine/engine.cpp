@@ -74,7 +74,8 @@ Engine::Engine(std::shared_ptr<const LanguageModel> model, const EngineConfig& c
     : model_(std::move(model)),
       config_(config),
       pool_(model_->kv_layout(), config.pool_positions),
-      thread_(config.has_thread ? std::make_unique<PassThread>() : nullptr) {
+      thread_(config.has_thread ? std::make_unique<PassThread>(pool_.layout().options.device())
+                                : nullptr) {
   PREDGEN_CHECK(config.pass_sequences >= 1, "passes of {} sequences", config.pass_sequences);
   if (config.pass_tokens < 1) {
     throw UserError("a pass of {} tokens: give at least 1", config.pass_tokens);

@@ -10,11 +10,13 @@
 
 #include "core/error.h"
 #include "model/most_likely.h"
+#include "model/pass_read.h"
 
 namespace predgen {
 
 TokenIds argmax_rows(const at::Tensor& logits_NV) {
-  const at::Tensor best_N = most_likely(logits_NV).to(at::kCPU).contiguous();
+  const at::Tensor best_N =
+      read_pass([&] { return most_likely(logits_NV).to(at::kCPU).contiguous(); });
   const int64_t* best = best_N.data_ptr<int64_t>();
   return TokenIds(best, best + best_N.numel());
 }
@@ -191,11 +193,13 @@ at::Tensor Sampler::scaled(const at::Tensor& logits_V, TokenSpan before,
 
 TokenId Sampler::sample(const at::Tensor& logits_V, TokenSpan before, int64_t answer_begin,
                         const at::Tensor& allowed_V) const {
-  const at::Tensor scaled_V = scaled(logits_V, before, answer_begin);
   const auto place = static_cast<uint64_t>(std::ssize(before) - answer_begin);
-  if (!allowed_V.defined()) return draw(scaled_V, place);
-  const at::Tensor ids = allowed_V.nonzero().view(-1);  // ascending
-  return ids[draw(scaled_V.index_select(0, ids), place)].item<int64_t>();
+  return read_pass([&] {
+    const at::Tensor scaled_V = scaled(logits_V, before, answer_begin);
+    if (!allowed_V.defined()) return draw(scaled_V, place);
+    const at::Tensor ids = allowed_V.nonzero().view(-1);  // ascending
+    return ids[draw(scaled_V.index_select(0, ids), place)].item<int64_t>();
+  });
 }
 
 int64_t Sampler::draw(const at::Tensor& scaled_V, uint64_t place) const {

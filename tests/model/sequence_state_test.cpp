@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "tests/fakes/expect_user_error.h"
+#include "tests/model/gpu/emulated_kernels.h"
 
 namespace predgen {
 namespace {
@@ -214,6 +215,35 @@ TEST(SequenceState, KeepsAPathInItsOrder) {
   EXPECT_EQ(contents(*cache), (std::vector<int>{1, 2, 10, 12}));
   cache->keep(1, {});
   EXPECT_EQ(contents(*cache), (std::vector<int>{1}));
+}
+
+TEST(SequenceState, KernelsKeepAPathInOneLaunch) {
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    KvLayout layout = kLayout;
+    layout.options = type;
+    layout.kernels = &emulated_kernels(ThreadOrder::kDescending);
+    KvPool pool(layout);
+    const auto cache = pool.make_state(100);
+    add(*cache, {1, 2, 10, 11, 12, 13, 14});
+    const int64_t before = num_emulated_launches();
+    cache->keep(1, std::vector<int64_t>{0, 2, 3, 5});
+    EXPECT_EQ(num_emulated_launches() - before, 1);
+    EXPECT_EQ(contents(*cache), (std::vector<int>{1, 2, 11, 12, 14}));
+  }
+}
+
+TEST(SequenceState, StorageBeginsWithWhatTheLayoutSaysUnlessThePoolIsLimited) {
+  KvLayout layout = kLayout;
+  layout.first_positions = 2048;
+  KvPool pool(layout), limited(layout, 10000);
+  const auto cache = pool.make_state(5000), other = limited.make_state(5000);
+  add(*cache, {1});
+  add(*other, {1});
+  EXPECT_EQ(pool.num_allocated(), 2048);
+  EXPECT_EQ(limited.num_allocated(), 256);
+  const auto small = pool.make_state(300);
+  add(*small, {1});
+  EXPECT_EQ(pool.num_allocated(), 2048 + 300);
 }
 
 TEST(SequenceState, WhatWasUsedLeastRecentlyIsSwappedOut) {

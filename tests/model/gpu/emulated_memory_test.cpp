@@ -3,15 +3,18 @@
 #include "tests/model/gpu/emulated_memory.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "kernels/half.h"
 #include "tests/model/gpu/emulated_kernels.h"
 #include "tests/model/gpu/planted_kernels.h"
+#include "tests/model/gpu/planted_product.h"
 
 namespace predgen {
 namespace {
@@ -93,57 +96,119 @@ struct Product {
   int64_t rows;
 };
 
-EmulationReport check_product(const Product& kind) {
-  Numbers numbers(7);
-  const int64_t chunk = kind.bits == 4 ? 64 : 32, panels = (kind.out + 15) / 16;
-  const auto num_words = static_cast<size_t>(panels * ((kind.in + chunk - 1) / chunk) * 128);
-  Buffer<uint32_t> words(num_words);
-  std::generate_n(words.data(), num_words, [&] { return numbers.bits(); });
-  const auto num_scales =
-      static_cast<size_t>(panels * (kind.in / kind.group) * 16) * (kind.has_offsets ? 2 : 1);
-  Buffer<uint16_t> scales(num_scales);
-  std::generate_n(scales.data(), num_scales, [&] { return to_half(numbers.next() / 16); });
-  const auto num_inputs = static_cast<size_t>(kind.rows * kind.in);
-  Buffer<uint16_t> x = numbers.halves(num_inputs);
-  const auto num_outputs = static_cast<size_t>(kind.rows * kind.out);
-  Buffer<uint16_t> bias = numbers.halves(static_cast<size_t>(kind.out)), y(num_outputs);
-  GpuGroupProduct product{.words = words.data(),
-                          .scales = scales.data(),
-                          .bits = kind.bits,
-                          .group = kind.group,
-                          .has_offsets = kind.has_offsets,
-                          .book = {},
-                          .in = kind.in,
-                          .out = kind.out,
-                          .x = x.data(),
-                          .bias = bias.data(),
-                          .y = y.data(),
-                          .rows = kind.rows,
-                          .is_wide = false};
-  product.book.num_bytes = kind.book_bytes;
-  for (int i = 0; i < 4 && kind.book_bytes > 0; ++i) {
-    product.book.high[i] = numbers.bits();
-    product.book.low[i] = numbers.bits();
+/// Random memory for a product and its arguments.
+class ProductMemory {
+ public:
+  explicit ProductMemory(const Product& kind)
+      : numbers_(7),
+        words_(num_words(kind)),
+        scales_(num_scales(kind)),
+        x_(numbers_.halves(static_cast<size_t>(kind.rows * kind.in))),
+        bias_(numbers_.halves(static_cast<size_t>(kind.out))),
+        y_(2 * num_outputs(kind)),
+        parts_(static_cast<size_t>(num_gpu_parts(kind.out, 8))),
+        counters_(static_cast<size_t>(num_gpu_counters(kind.out))) {
+    std::generate_n(words_.data(), num_words(kind), [&] { return numbers_.bits(); });
+    std::generate_n(scales_.data(), num_scales(kind),
+                    [&] { return to_half(numbers_.next() / 16); });
+    product = {.words = words_.data(),
+               .scales = scales_.data(),
+               .bits = kind.bits,
+               .group = kind.group,
+               .has_offsets = kind.has_offsets,
+               .book = {},
+               .in = kind.in,
+               .out = kind.out,
+               .x = x_.data(),
+               .bias = bias_.data(),
+               .y = y_.data(),
+               .rows = kind.rows,
+               .is_wide = false,
+               .num_splits = 0,
+               .counters = counters_.data(),
+               .parts = parts_.data()};
+    product.book.num_bytes = kind.book_bytes;
+    for (int i = 0; i < 4 && kind.book_bytes > 0; ++i) {
+      product.book.high[i] = numbers_.bits();
+      product.book.low[i] = numbers_.bits();
+    }
   }
-  return check([&](const GpuKernels& kernels) { kernels.group_product(product, nullptr); }, y,
-               num_outputs);
+  static size_t num_outputs(const Product& kind) {
+    return static_cast<size_t>(kind.rows * kind.out);
+  }
+  Buffer<uint16_t>& y() { return y_; }
+  /// In float32.
+  std::vector<uint32_t> result(const Product& kind) {
+    std::vector<uint32_t> values(num_outputs(kind));
+    memcpy(values.data(), y_.data(), values.size() * 4);
+    return values;
+  }
+  GpuGroupProduct product;
+
+ private:
+  static size_t num_panels(const Product& kind) {
+    return static_cast<size_t>((kind.out + 15) / 16);
+  }
+  static size_t num_words(const Product& kind) {
+    const int64_t chunk = kind.bits == 4 ? 64 : 32;
+    return num_panels(kind) * static_cast<size_t>((kind.in + chunk - 1) / chunk) * 128;
+  }
+  static size_t num_scales(const Product& kind) {
+    return num_panels(kind) * static_cast<size_t>(kind.in / kind.group) * 16 *
+           (kind.has_offsets ? 2 : 1);
+  }
+
+  Numbers numbers_;
+  Buffer<uint32_t> words_;
+  Buffer<uint16_t> scales_, x_, bias_, y_;
+  Buffer<float> parts_;
+  Buffer<int> counters_;
+};
+
+EmulationReport check_product(const Product& kind, int num_splits) {
+  ProductMemory memory(kind);
+  memory.product.num_splits = num_splits;
+  return check([&](const GpuKernels& kernels) { kernels.group_product(memory.product, nullptr); },
+               memory.y(), ProductMemory::num_outputs(kind));
 }
 
 TEST(CheckedKernels, ProductsOfEveryInstance) {
-  for (const Product& kind :
-       {Product{4, 48, 640, 128, true, 0, 1}, Product{4, 16, 640, 64, true, 0, 2},
-        Product{8, 16, 320, 32, true, 0, 4}, Product{4, 33, 576, 32, false, 0, 9},
-        Product{4, 16, 1088, 16, true, 0, 17}, Product{8, 32, 544, 32, true, 0, 8},
-        Product{8, 19, 304, 304, false, 0, 30}, Product{4, 16, 576, 64, false, 1, 3},
-        Product{4, 16, 576, 64, false, 2, 20}}) {
-    SCOPED_TRACE(fmt::format("{} bits, {} x {}, groups of {}, {} rows", kind.bits, kind.out,
-                             kind.in, kind.group, kind.rows));
-    const EmulationReport report = check_product(kind);
+  const std::pair<Product, int> kinds[] = {
+      // kind, splits
+      {{4, 48, 640, 128, true, 0, 1}, 1},  {{4, 16, 640, 64, true, 0, 2}, 1},
+      {{8, 16, 320, 32, true, 0, 4}, 1},   {{8, 32, 544, 32, true, 0, 8}, 1},
+      {{4, 16, 576, 64, false, 1, 3}, 1},  {{4, 33, 576, 32, false, 0, 9}, 8},
+      {{4, 144, 576, 16, true, 0, 17}, 4}, {{8, 19, 304, 304, false, 0, 30}, 1},
+      {{8, 24, 160, 16, false, 0, 41}, 1}, {{4, 16, 576, 64, false, 2, 20}, 4},
+      {{4, 16, 576, 128, true, 0, 70}, 1}};
+  for (const auto& [kind, splits] : kinds) {
+    SCOPED_TRACE(fmt::format("{} bits, {} x {}, groups of {}, {} rows, {} splits", kind.bits,
+                             kind.out, kind.in, kind.group, kind.rows, splits));
+    const EmulationReport report = check_product(kind, splits);
     // Codes and inputs come to shared memory, and are read from it, without conflicts.
     EXPECT_EQ(report.writes[4].conflicts(), 0);
     EXPECT_EQ(report.reads[4].conflicts(), 0);
+    EXPECT_EQ(report.writes[3].conflicts(), 0);
     EXPECT_EQ(report.reads[3].conflicts(), 0);
     EXPECT_GT(report.reads[4].accesses, 0);
+  }
+}
+
+/// However many blocks share the inputs; twice, as counters are to be as they were.
+TEST(CheckedKernels, SplitsChangeNoBits) {
+  for (const Product& kind :
+       {Product{4, 144, 576, 64, true, 0, 9}, Product{8, 19, 304, 304, false, 0, 24}}) {
+    ProductMemory memory(kind);
+    memory.product.is_wide = true;
+    memory.product.num_splits = 1;
+    emulated_kernels(kInOrder).group_product(memory.product, nullptr);
+    const std::vector<uint32_t> expected = memory.result(kind);
+    for (const int splits : {4, 8, 8}) {
+      memory.product.num_splits = splits;
+      std::fill_n(memory.y().data(), 2 * ProductMemory::num_outputs(kind), uint16_t{0});
+      emulated_kernels(EmulatedSchedule(uint64_t{7}, 5)).group_product(memory.product, nullptr);
+      EXPECT_EQ(memory.result(kind), expected) << kind.bits << " bits, " << splits << " splits";
+    }
   }
 }
 
@@ -245,6 +310,27 @@ TEST(CheckedKernels, HeadsAndAttention) {
       };
       EXPECT_EQ(check(attend, x, is_wide ? kAll : kAll / 2).num_unwritten, 0);
     }
+  }
+}
+
+TEST(CheckedKernels, PathsOfTrees) {
+  for (const GpuType type : {GpuType::kFloat32, GpuType::kBfloat16}) {
+    Numbers numbers(9);
+    Keys keys(type == GpuType::kFloat32, numbers);
+    constexpr size_t kAll = 4 * Keys::kValues;
+    const std::vector<float> before(keys.values.data(), keys.values.data() + kAll);
+    const auto keep = [&](const GpuKernels& kernels) {
+      std::ranges::copy(before, keys.values.data());
+      GpuKeptPath path{.caches = {keys.caches[0], keys.caches[1]},
+                       .from = {1, 4, 5},
+                       .num_layers = 2,
+                       .count = 3,
+                       .begin = 70,
+                       .num_key_heads = Keys::kKeyHeads,
+                       .head_dim = Keys::kHeadDim};
+      kernels.keep_path(type, path, nullptr);
+    };
+    EXPECT_EQ(check(keep, keys.values, kAll).num_unwritten, 0);
   }
 }
 
@@ -355,6 +441,63 @@ TEST(EmulationChecks, SeeEachFaultInEveryInterleaving) {
     }
   }
   EXPECT_GT(run_planted(KernelFault::kUnwritten, 1).report.num_unwritten, 0);
+}
+
+/// A product with a fault, whose inputs four blocks share.
+class PlantedRun {
+ public:
+  explicit PlantedRun(uint64_t seed) : seed_(seed), checks_(seed) {
+    memory_.product.is_wide = true;
+    memory_.product.num_splits = 4;
+  }
+  template <ProductFault kFault>
+  std::vector<uint32_t> result() {
+    std::fill_n(memory_.y().data(), 2 * ProductMemory::num_outputs(kKind), uint16_t{0});
+    planted_product<kFault>(memory_.product, EmulatedSchedule(seed_, 4));
+    return memory_.result(kKind);
+  }
+  EmulationReport report() const { return checks_.report(); }
+
+ private:
+  static constexpr Product kKind{4, 16, 512, 64, true, 0, 9};
+
+  const uint64_t seed_;
+  ProductMemory memory_{kKind};
+  const EmulationChecks checks_;
+};
+template <ProductFault kFault>
+std::string problems_with(uint64_t seed) {
+  PlantedRun run(seed);
+  run.result<kFault>();
+  return text_of(run.report());
+}
+
+TEST(EmulationChecks, SeeFaultsOfTheProductOfManyRows) {
+  constexpr auto kUnordered = "without an order";
+  for (const uint64_t seed : {1, 2}) {
+    EXPECT_THAT(problems_with<ProductFault::kNoFenceBefore>(seed), testing::HasSubstr(kUnordered));
+    EXPECT_THAT(problems_with<ProductFault::kNoFenceBehind>(seed), testing::HasSubstr(kUnordered));
+  }
+  EXPECT_THAT(problems_with<ProductFault::kNoBarrier>(1), testing::HasSubstr(kUnordered));
+  EXPECT_THAT(problems_with<ProductFault::kOneTotal>(1), testing::HasSubstr(kUnordered));
+  EXPECT_THAT(problems_with<ProductFault::kEarlyTotals>(1),
+              testing::HasSubstr("a copy is still bringing"));
+  PlantedRun conflicts(1);
+  conflicts.result<ProductFault::kConflicts>();
+  EXPECT_GT(conflicts.report().reads[3].conflicts(), 0);
+}
+
+TEST(EmulationChecks, ResultsShowFaultsOfTheProductOfManyRows) {
+  {
+    PlantedRun run(1);
+    const std::vector<uint32_t> once = run.result<ProductFault::kNoReset>();
+    EXPECT_NE(run.result<ProductFault::kNoReset>(), once);  // nobody was the last one
+  }
+  std::set<std::vector<uint32_t>> found;
+  for (uint64_t seed = 1; seed < 4; ++seed) {
+    found.insert(PlantedRun(seed).result<ProductFault::kOrderOfArrival>());
+  }
+  EXPECT_GT(found.size(), 1);
 }
 
 TEST(EmulationChecks, RefuseWritesBeyondTheMemoryThatWasAskedFor) {

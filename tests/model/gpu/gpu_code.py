@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 
 BUDGET = pathlib.Path(__file__).with_name("gpu_budget.tsv")
+WIDE_STAGES = 6  # kWideStages of kernels/gpu/gpu_wide_product.cuh
 STEP_INPUTS, PANEL_OUTPUTS = 16, 16  # of a tensor core's product
 
 
@@ -29,14 +30,18 @@ class Kernel:
 
 
 def product_arguments(name: str) -> list[int] | None:
-    """Bits, cut, offsets, panels, tiles, stages, bytes of a book; None of other kernels."""
-    found = re.match(r"group_product_kernel<(.*)>", name)
-    return [{"true": 1, "false": 0}[a] if a in ("true", "false") else int(a) for a in found[1].split(", ")] if found else None
+    """Bits, panels of a warp, tiles of rows, stages; None of other kernels."""
+    found = re.match(r"(group|wide)_product_kernel<(.*)>", name)
+    if not found:
+        return None
+    bits, _, _, *numbers = found[2].split(", ")
+    panels, tiles, stages = (1, numbers[1], WIDE_STAGES) if found[1] == "wide" else (numbers[0], 1, numbers[1])
+    return [int(bits), int(panels), int(tiles), int(stages)]
 
 
 def chunk_weights(name: str) -> int:
     """The weights of a product for which a warp takes its `instructions`."""
-    bits, _, _, panels, *_ = product_arguments(name)
+    bits, panels, *_ = product_arguments(name)
     return panels * PANEL_OUTPUTS * 16 // bits * STEP_INPUTS
 
 

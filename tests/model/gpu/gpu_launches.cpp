@@ -25,7 +25,7 @@ namespace {
 
 std::string note;  // JSON of the launches to come
 
-template <class Kernel, class Grid, class Args>
+template <int kMostBytes, class Kernel, class Grid, class Args>
 void launch_with_memory(Kernel kernel, const Grid& grid, int threads, int bytes, void*,
                         const Args& args) {
   int64_t rows = 0;  // of this launch of a product
@@ -38,7 +38,7 @@ void launch_with_memory(Kernel kernel, const Grid& grid, int threads, int bytes,
 
 template <class Kernel, class Grid, class Args>
 void launch(Kernel kernel, const Grid& grid, int threads, void* stream, const Args& args) {
-  launch_with_memory(kernel, grid, threads, 0, stream, args);
+  launch_with_memory<0>(kernel, grid, threads, 0, stream, args);
 }
 
 }  // namespace
@@ -129,9 +129,15 @@ void other_kernels(GpuType type, const Shape& shape, int tokens) {
 }
 
 void instances() {
-  for (const GpuType type : {GpuType::kFloat32, GpuType::kBfloat16}) other_kernels(type, {}, 1);
+  for (const GpuType type : {GpuType::kFloat32, GpuType::kBfloat16}) {
+    other_kernels(type, {}, 1);
+    note = R"(, "what": "path", "rows": 1, "bytes": 0)";
+    GpuKeptPath path{};
+    path.num_layers = path.num_key_heads = 1;
+    recorded().keep_path(type, path, nullptr);
+  }
   for (const int64_t out : {3584, 37888}) {
-    for (const int64_t rows : {1, 2, 4, 8, 16, 32}) {
+    for (const int64_t rows : {1, 2, 4, 8, 16, 24, 32, 40, 72}) {
       for (const int bits : {4, 8}) {
         for (const int group : {16, 128}) {
           for (const bool has_offsets : {false, true}) {

@@ -104,6 +104,27 @@ TEST(GpuMatrix, Float32IsRoundedToBfloat16) {
   }
 }
 
+/// Eight rows at a time, and up to 72, however many blocks share the inputs.
+TEST(GpuMatrix, AllKernelsGiveTheSameBits) {
+  for (const MatrixKind& kind : kMatrixKinds) {
+    const GpuMatrix matrix = kind.coded().on(at::kCPU);
+    const at::Tensor x = random_rows(80, kind.in);
+    std::vector<at::Tensor> eights;
+    for (const at::Tensor& eight : x.split(8)) eights.push_back(product(matrix, eight));
+    const at::Tensor expected = at::cat(eights);
+    for (const int64_t rows : {9, 20, 40, 80}) {
+      for (const int splits : {1, 4, 8}) {
+        SCOPED_TRACE(fmt::format("{} rows, {} bits, {} x {}, {} splits", rows, kind.bits, kind.out,
+                                 kind.in, splits));
+        const at::Tensor y = multiply(emulated_kernels(kDescending), matrix, x.narrow(0, 0, rows),
+                                      {}, at::kBFloat16, splits);
+        EXPECT_TRUE(y.equal(expected.narrow(0, 0, rows)));
+        EXPECT_TRUE(matrix.counters.eq(0).all().item<bool>());
+      }
+    }
+  }
+}
+
 /// Room for one, two, four or eight rows of inputs.
 TEST(GpuMatrix, FewRowsHaveTheBitsOfMany) {
   for (const MatrixKind& kind :
@@ -139,6 +160,27 @@ TEST(GpuMatrix, ManyOutputsTakeOneLaunchAndTheSameBits) {
   }
 }
 
+/// The widths of a 7B model. The outputs are those of a small matrix again and again.
+TEST(LargeGpuMatrix, EveryCopyOfAMatrixGivesTheSame) {
+  struct Shape {
+    int64_t copies, in, rows;
+    int bits;
+    int64_t group;
+  };
+  for (const auto& [copies, in, rows, bits, group] :
+       {Shape{8, 18'944, 65, 4, 128}, Shape{8, 18'944, 3, 8, 18'944}, Shape{592, 3584, 9, 4, 128},
+        Shape{592, 3584, 2, 4, 128}, Shape{2376, 640, 17, 8, 640}, Shape{2376, 640, 1, 8, 640}}) {
+    SCOPED_TRACE(fmt::format("{} x {}, {} rows, {} bits", 64 * copies, in, rows, bits));
+    const CodedGpuMatrix coded(bits, 64, in, group, bits == 4);
+    const GpuMatrix one = coded.on(at::kCPU);
+    const GpuMatrix all = stacked(std::vector<GpuMatrix>(static_cast<size_t>(copies), one));
+    const at::Tensor x = random_rows(rows, in), y = product(one, x);
+    EXPECT_LT(error_beyond_rounding(y, at::linear(x.to(at::kDouble), coded.values())), 1e-5);
+    EXPECT_TRUE(
+        product(all, x).view({rows, copies, 64}).equal(y.unsqueeze(1).expand({rows, copies, 64})));
+  }
+}
+
 TEST(GpuMatrix, WidensToTheSameValues) {
   for (const MatrixKind& kind : kMatrixKinds) {
     const auto& [bits, out, in, group, has_offsets, book] = kind;
@@ -152,6 +194,20 @@ TEST(GpuMatrix, WidensToTheSameValues) {
       ASSERT_EQ(wide.sizes(), exact.sizes());
       EXPECT_LT(error_beyond_rounding(wide, exact), 1e-6);
     }
+  }
+}
+
+/// Where there is no product for weights in few bits.
+TEST(GpuMatrix, AreWidenedOnceForAllRows) {
+  const CodedGpuMatrix coded(4, 16400, 64, 32, false);
+  const GpuMatrix matrix = coded.on(at::kCPU);
+  const at::Tensor x = random_rows(70, 64);
+  const at::Tensor exact = at::linear(x.to(at::kDouble), coded.values());
+  for (const int64_t tile : {0, 32}) {
+    const int64_t before = num_emulated_launches();
+    const at::Tensor y = widened_product(&emulated_kernels(kAscending), matrix, x, tile);
+    EXPECT_EQ(num_emulated_launches() - before, 2);  // for 16,384 outputs at a time
+    EXPECT_LT(error_beyond_rounding(y, exact), 1e-2);
   }
 }
 

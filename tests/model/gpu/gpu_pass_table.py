@@ -46,9 +46,13 @@ CARDS = [Card("RTX 3090", 86, 82, 1.695e9, 0.936e12, 71e12, 2.2e12),
 
 
 def product_seconds(launch: dict, card: Card, code, blocks: int) -> float:
-    bits, _, _, panels, tiles, stages, _ = product_arguments(launch["kernel"])
+    *_, stages = product_arguments(launch["kernel"])
     chunks = launch["out"] * launch["in"] / chunk_weights(launch["kernel"])  # that warps take, in all
     inputs = launch["blocks"] * launch["launch_rows"] * launch["in"] * 2
+    if launch["kernel"].startswith("wide"):  # blocks share them, and the last one to arrive reads all sums
+        columns = math.ceil(launch["out"] / 128)
+        splits = launch["blocks"] / columns
+        inputs = inputs / splits + (2 * 4 * launch["out"] * launch["launch_rows"] * splits if splits > 1 else 0)
     # What the blocks of a processor have asked for at a time.
     under_way = blocks * launch["memory"] * (stages - 1) / stages
     held = min(1.0, launch["blocks"] / (blocks * card.processors))

@@ -62,12 +62,12 @@ for (_, kernel, launch), blocks in zip(asked, launches.blocks(asked)):
     found = blocks * launch["threads"] // 32
     key = (kernel.name, kernel.capability)
     warps[key] = min(found, warps.get(key, found))
-    is_wide = kernel.arguments and kernel.arguments[4] == 4
+    is_wide = kernel.name.startswith("wide")
     if kernel.registers * launch["threads"] > MOST_REGISTERS and not is_wide and launch["threads"] < 1024:
         faults.append(f"{key} takes {kernel.registers} registers of {launch['threads']} threads")
     if found == 0:
         faults.append(f"{key} with {launch['memory']} bytes fits no processor")
-    is_narrow = kernel.arguments and launch["rows"] == 1 and kernel.arguments[3] == 1
+    is_narrow = kernel.arguments and launch["rows"] == 1 and kernel.arguments[1] == 1
     if is_narrow and found < LEAST_WARPS_OF_A_ROW:
         faults.append(f"{key} with {launch['memory']} bytes: a processor holds {found} warps")
 

@@ -1,0 +1,261 @@
+// Products of up to 72 rows that read the weights once. A block makes 128 outputs, a panel of 16 in
+// each of its eight warps, which share the rows' inputs in shared memory. Where that gives a GPU
+// too few blocks, four or eight of them share the inputs of a matrix: the last one to arrive adds
+// up their sums. Needs compute capability 8.0.
+#pragma once
+
+#include "kernels/gpu/gpu_group_sums.cuh"
+
+namespace predgen {
+namespace {
+
+constexpr int kWideStages = 6;
+
+template <int kBits, bool kCut, bool kOffsets, int kTiles>
+struct WideMemory {
+  static constexpr int kPanel = kPanelBytes<kBits, kCut, kOffsets>;
+  static constexpr int kInputsAt = kProductWarps * kPanel;
+  static constexpr int kRows = kTiles * kTileRows;
+  static constexpr int kSlot = kInputsAt + kRows * kRowBytes<kBits>;
+  static constexpr int kTotalsAt = kWideStages * kSlot;
+  /// Sums of inputs that a chunk has for each row.
+  static constexpr int kTotals = kOffsets ? kSteps<kBits> / kScaledSteps<kCut> : 0;
+  static constexpr int kBytes = kTotalsAt + 2 * kTotals * kRows * 4;
+};
+
+/// The chunks of a block in the order in which it takes them, part by part, on their way through
+/// shared memory.
+template <int kBits, bool kCut, bool kOffsets, int kTiles>
+class WideChunks {
+ public:
+  using Memory = WideMemory<kBits, kCut, kOffsets, kTiles>;
+  static constexpr int kInputs = kChunkInputs<kBits>;
+
+  __device__ WideChunks(const GpuGroupProduct& a, char* memory, int first_part, int num_parts)
+      : memory_(memory),
+        warp_(static_cast<int>(threadIdx.x) / kLanes),
+        lane_(static_cast<int>(threadIdx.x) % kLanes),
+        in_(static_cast<int>(a.in)),
+        rows_(static_cast<int>(a.rows)),
+        part_(first_part),
+        end_part_(first_part + num_parts),
+        next_(first_part) {
+    num_chunks_ = (in_ + kInputs - 1) / kInputs;
+    shift_ = group_shift(a);
+    num_groups_ = a.group == a.in ? 1 : in_ >> shift_;
+    const int64_t panel = static_cast<int64_t>(blockIdx.x) * kProductWarps + warp_;
+    has_panel_ = panel * kPanelOutputs < a.out;
+    const int64_t from = has_panel_ ? panel : 0;
+    codes_ = static_cast<const char*>(a.words) + from * num_chunks_ * kCodeBytes + lane_ * 16;
+    scales_ = static_cast<const char*>(a.scales) + from * num_groups_ * kGroupBytes + lane_ * 16;
+    x_ = static_cast<const char*>(a.x);
+    skip_empty_parts();
+  }
+
+  __device__ int num_chunks() const { return num_chunks_; }
+  __device__ int num_sent() const { return num_sent_; }
+  __device__ const char* slot(int stage) const { return memory_ + stage * Memory::kSlot; }
+  __device__ const char* panel(int stage) const { return slot(stage) + warp_ * Memory::kPanel; }
+
+  /// Starts copying the next chunk, zero-filling the missing part of a partial one.
+  __device__ void send_to(int stage) {
+    if (part_ < end_part_) {
+      send(memory_ + stage * Memory::kSlot);
+      next_ += kParts;
+      ++num_sent_;
+      skip_empty_parts();
+    }
+    end_copies();
+  }
+
+ private:
+  static constexpr int kGroupBytes = (kOffsets ? 2 : 1) * kPanelOutputs * 2;
+  static constexpr int kSixteens = kRowBytes<kBits> / 16;
+
+  __device__ void send(char* slot) const {
+    const int input = next_ * kInputs, group = input >> shift_;
+    if (has_panel_) {
+      char* const to = slot + warp_ * Memory::kPanel + lane_ * 16;
+      copy_ahead(to, codes_ + static_cast<int64_t>(next_) * kCodeBytes, true);
+      const int groups = kInputs >> shift_ > 1 ? kInputs >> shift_ : 1;
+      const bool has_scales = lane_ * 16 < (num_groups_ - group) * kGroupBytes;
+      if (lane_ * 16 < groups * kGroupBytes) {
+        copy_ahead(to + kCodeBytes, scales_ + (has_scales ? group * kGroupBytes : 0), has_scales);
+      }
+    }
+    const int thread = static_cast<int>(threadIdx.x), sixteen = thread % kSixteens;
+    const bool has_inputs = input + sixteen * 8 < in_;
+    const char* const x = x_ + (has_inputs ? input * 2 + sixteen * 16 : 0);
+#pragma unroll
+    for (int row = thread / kSixteens; row < Memory::kRows; row += kProductThreads / kSixteens) {
+      if (row >= rows_) break;
+      copy_ahead(slot + Memory::kInputsAt + place_of_inputs<kBits>(row, sixteen),
+                 x + static_cast<int64_t>(row) * in_ * 2, has_inputs);
+    }
+  }
+  __device__ void skip_empty_parts() {
+    while (part_ < end_part_ && next_ >= num_chunks_) next_ = ++part_;
+  }
+
+  char* const memory_;
+  const int warp_, lane_, in_, rows_;
+  int part_, end_part_, next_;
+  int num_sent_ = 0;
+  int num_chunks_, shift_, num_groups_;
+  bool has_panel_;
+  const char *codes_, *scales_, *x_;
+};
+
+/// Leaves the sums of a thread's values by all blocks that share the inputs in `sums`: true in the
+/// last block to arrive, which is the one that goes on.
+template <int kValues>
+__device__ bool add_splits(const GpuGroupProduct& a, float sums[kValues]) {
+  __shared__ int is_last;
+  const int thread = static_cast<int>(threadIdx.x);
+  const auto place = [&](int split, int value) {
+    const int64_t block = static_cast<int64_t>(blockIdx.x) * a.num_splits + split;
+    return a.parts + (block * kValues + value) * kProductThreads + thread;
+  };
+#pragma unroll
+  for (int i = 0; i < kValues; ++i) *place(static_cast<int>(blockIdx.y), i) = sums[i];
+  __syncthreads();
+  if (thread == 0) {
+    __threadfence();  // the block's sums are there before it counts as arrived
+    is_last = atomicAdd(a.counters + blockIdx.x, 1) == a.num_splits - 1 ? 1 : 0;
+    __threadfence();  // and so are those of the others before they are read
+    if (is_last != 0) a.counters[blockIdx.x] = 0;
+  }
+  __syncthreads();
+  if (is_last == 0) return false;
+#pragma unroll
+  for (int i = 0; i < kValues; ++i) {
+    float pairs[kParts / 2];
+#pragma unroll
+    for (int pair = 0; pair < kParts / 2; ++pair) {
+      pairs[pair] =
+          a.num_splits == kParts ? *place(2 * pair, i) + *place(2 * pair + 1, i) : *place(pair, i);
+    }
+    sums[i] = sum_of_pairs(pairs);
+  }
+  return true;
+}
+
+template <int kBits, bool kCut, bool kOffsets, int kBookBytes, int kTiles>
+__global__ void __launch_bounds__(kProductThreads, 1) wide_product_kernel(GpuGroupProduct a) {
+  using Chunks = WideChunks<kBits, kCut, kOffsets, kTiles>;
+  using Memory = typename Chunks::Memory;
+  constexpr int kValues = kTiles * 4;
+  char* const memory = dynamic_memory();
+  const int thread = static_cast<int>(threadIdx.x), warp = thread / kLanes;
+  const Lane lane(thread % kLanes);
+  const int shift = group_shift(a);
+  const int num_parts = kParts / a.num_splits;
+  const int first_part = static_cast<int>(blockIdx.y) * num_parts;
+  Chunks chunks(a, memory, first_part, num_parts);
+  const int num_chunks = chunks.num_chunks();
+  // Sums of inputs, which are the same for all outputs, of a chunk and of the next one.
+  auto* const totals = reinterpret_cast<RowTotals*>(memory + Memory::kTotalsAt);
+  const auto load_inputs = [&](int stage, int tile, int step, uint32_t inputs[2]) {
+    const auto two = *reinterpret_cast<const uint2*>(
+        chunks.slot(stage) + Memory::kInputsAt + tile * kTileRows * kRowBytes<kBits> +
+        place_of_inputs<kBits>(lane.output, step * 2 + lane.pair / 2) + lane.pair % 2 * 8);
+    inputs[0] = two.x;
+    inputs[1] = two.y;
+  };
+  const auto total_of = [&](int chunk, int tile, int index) {
+    const int row = tile * kTileRows + 2 * lane.pair;
+    return totals + ((chunk % 2 * Memory::kTotals + index) * Memory::kRows + row) / 2;
+  };
+  // Each warp those of a tile or two.
+  const auto write_totals = [&](int chunk, int stage) {
+#pragma unroll
+    for (int first = 0; first < kTiles; first += kProductWarps) {
+      const int tile = first + warp;
+      if (tile >= kTiles) break;
+#pragma unroll
+      for (int index = 0; index < Memory::kTotals; ++index) {
+        constexpr int kNumSteps = kScaledSteps<kCut>;
+        uint32_t inputs[kNumSteps][2];
+#pragma unroll
+        for (int i = 0; i < kNumSteps; ++i) {
+          load_inputs(stage, tile, index * kNumSteps + i, inputs[i]);
+        }
+        const RowTotals sums = sum_inputs<kNumSteps>(inputs);
+        if (lane.output == 0) *total_of(chunk, tile, index) = sums;
+      }
+    }
+  };
+
+#pragma unroll
+  for (int i = 0; i < kWideStages - 1; ++i) chunks.send_to(i);
+  if (kOffsets && chunks.num_sent() > 0) {
+    await_copies<kWideStages - 2>();
+    __syncthreads();
+    write_totals(0, 0);
+  }
+  float sums[1][kTiles][4];
+  auto* const all_sums = &sums[0][0][0];
+  PartSums<kValues> part_sums;
+  int taken = 0, stage = 0, before = kWideStages - 1;
+  for (int part = 0; part < num_parts; ++part) {
+#pragma unroll
+    for (int i = 0; i < kValues; ++i) all_sums[i] = 0.0f;
+    for (int chunk = first_part + part; chunk < num_chunks; chunk += kParts) {
+      await_copies<kWideStages - (kOffsets ? 3 : 2)>();
+      __syncthreads();  // this chunk is there, with offsets the next one; the one before was read
+      chunks.send_to(before);
+      const int next_stage = stage + 1 == kWideStages ? 0 : stage + 1;
+      if (kOffsets && taken + 1 < chunks.num_sent()) write_totals(taken + 1, next_stage);
+      multiply_chunk<kBits, kCut, kOffsets, kBookBytes, 1, kTiles>(
+          a.book, chunks.panel(stage), shift, lane,
+          [&](int tile, int step, uint32_t inputs[2]) { load_inputs(stage, tile, step, inputs); },
+          [&](int tile, int index, const uint32_t(*)[2]) { return *total_of(taken, tile, index); },
+          sums);
+      ++taken;
+      before = stage;
+      stage = next_stage;
+    }
+    part_sums.add(part, all_sums);
+  }
+  await_copies<0>();
+  if (num_parts > 1) {
+#pragma unroll
+    for (int i = 0; i < kValues; ++i) all_sums[i] = part_sums.total[i];
+  }
+  if (a.num_splits > 1 && !add_splits<kValues>(a, all_sums)) return;
+#pragma unroll
+  for (int i = 0; i < kValues; ++i) {
+    const int64_t column =
+        (static_cast<int64_t>(blockIdx.x) * kProductWarps + warp) * kPanelOutputs + i % 4 / 2 * 8 +
+        lane.output;
+    const int64_t row = i / 4 * kTileRows + 2 * lane.pair + i % 2;
+    if (row < a.rows && column < a.out) store_sum(a, row, column, all_sums[i]);
+  }
+}
+
+template <int kBits, bool kCut, bool kOffsets, int kBookBytes, int kTiles>
+void launch_wide_product(const GpuGroupProduct& a, void* stream) {
+  constexpr int kBytes = WideMemory<kBits, kCut, kOffsets, kTiles>::kBytes;
+  static_assert(kBytes <= kMostProductMemory, "of a block, on all GPUs");
+  const Grid grid{static_cast<int>(num_gpu_counters(a.out)), a.num_splits};
+  launch_with_memory<kBytes>(wide_product_kernel<kBits, kCut, kOffsets, kBookBytes, kTiles>, grid,
+                             kProductThreads, kBytes, stream, a);
+}
+
+/// The most tiles of rows: looking up two bytes takes registers.
+template <int kBookBytes>
+constexpr int kMostTiles = kBookBytes == 2 ? 5 : kMaxGpuWideRows / kTileRows;
+
+template <int kBits, bool kCut, bool kOffsets, int kBookBytes>
+void launch_wide_product(const GpuGroupProduct& a, void* stream) {
+  constexpr int kMost = kMostTiles<kBookBytes>;
+  const auto launch = a.rows <= 16   ? launch_wide_product<kBits, kCut, kOffsets, kBookBytes, 2>
+                      : a.rows <= 24 ? launch_wide_product<kBits, kCut, kOffsets, kBookBytes, 3>
+                      : a.rows <= 40
+                          ? launch_wide_product<kBits, kCut, kOffsets, kBookBytes, 5>
+                          : launch_wide_product<kBits, kCut, kOffsets, kBookBytes, kMost>;
+  launch(a, stream);
+}
+
+}  // namespace
+}  // namespace predgen

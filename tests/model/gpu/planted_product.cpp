@@ -1,0 +1,32 @@
+// Compiled once for each fault, PLANTED, with a folder of sources that have it.
+#include "tests/model/gpu/planted_product.h"
+
+#include "tests/model/gpu/emulated_cuda.h"
+
+namespace predgen {
+namespace {
+
+template <int kMostBytes, class Kernel, class Grid, class Args>
+void launch_with_memory(Kernel kernel, const Grid& grid, int threads, int bytes, void* schedule,
+                        const Args& args) {
+  run_emulated({.x = grid.x,
+                .y = grid.y,
+                .num_threads = threads,
+                .memory_bytes = static_cast<size_t>(bytes)},
+               *static_cast<EmulatedSchedule*>(schedule), [&] { kernel(args); });
+}
+
+}  // namespace
+}  // namespace predgen
+
+#include "kernels/gpu/gpu_wide_product.cuh"
+
+namespace predgen {
+
+template <>
+void planted_product<ProductFault::PLANTED>(const GpuGroupProduct& product,
+                                            EmulatedSchedule schedule) {
+  launch_wide_product<4, false, true, 0, 2>(product, &schedule);
+}
+
+}  // namespace predgen

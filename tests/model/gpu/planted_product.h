@@ -1,0 +1,24 @@
+#pragma once
+
+#include "kernels/gpu/gpu_kernels.h"
+#include "tests/model/gpu/emulated_block.h"
+
+namespace predgen {
+
+/// What is wrong with a product of many rows. CMakeLists.txt changes the kernel's source for each.
+enum class ProductFault {
+  kNoFenceBefore,  // what the others read may not be there yet
+  kNoFenceBehind,  // what the others wrote may not be seen yet
+  kNoReset,        // of the counter, for the next launch
+  kOrderOfArrival,
+  kNoBarrier,
+  kEarlyTotals,  // of inputs that are not there yet
+  kOneTotal,     // overwritten while it is read
+  kConflicts     // of banks
+};
+
+/// A product of 9 to 16 rows in 4 bits, with offsets and whole groups.
+template <ProductFault kFault>
+void planted_product(const GpuGroupProduct& product, EmulatedSchedule schedule);
+
+}  // namespace predgen
