@@ -127,11 +127,11 @@ void add_ministral3(const GgufFields& fields, Json& json) {
 
 bool has_experts(const GgufFields& fields) {
   const std::string& name = fields.architecture();
-  return name == "qwen3moe" || name == "gpt-oss" ||
+  return name == "qwen3moe" || name == "gpt-oss" || name == "qwen35moe" || name == "lfm2moe" ||
          (name == "gemma4" && fields.size("expert_count", 0) > 0);
 }
 
-void add_experts(const GgufFields& fields, Json& json) {
+void add_experts(const GgufFile& file, const GgufFields& fields, Json& json) {
   const int64_t num_chosen = fields.size("expert_used_count");
   if (fields.architecture() == "gemma4") {
     json.update({{"enable_moe_block", true},
@@ -141,10 +141,21 @@ void add_experts(const GgufFields& fields, Json& json) {
     return;
   }
   json["num_experts_per_tok"] = num_chosen;
-  if (fields.architecture() == "qwen3moe") {
+  if (fields.architecture() != "gpt-oss") {
     json["num_experts"] = fields.size("expert_count");
     json["moe_intermediate_size"] = fields.size("expert_feed_forward_length");
     json["norm_topk_prob"] = true;
+    if (fields.architecture() == "qwen35moe") {
+      json["shared_expert_intermediate_size"] = fields.size("expert_shared_feed_forward_length");
+    }
+    if (fields.architecture() != "lfm2moe") return;
+    if (fields.size("expert_gating_func") != kGgufSigmoid) {
+      fields.fail("expert_gating_func", fmt::format("must be {} (sigmoid)", kGgufSigmoid));
+    }
+    const int64_t num_dense = fields.size("leading_dense_block_count", 0);
+    json["num_dense_layers"] = num_dense;
+    json["use_expert_bias"] =
+        file.entries().contains(fmt::format("blk.{}.exp_probs_b.bias", num_dense));
     return;
   }
   json["num_local_experts"] = fields.size("expert_count");

@@ -41,6 +41,8 @@ constexpr const char* kReadOfGemma3[] = {"attention.sliding_window_pattern", "ro
                                          "final_logit_softcapping"};
 constexpr const char* kReadOfExperts[] = {"expert_count", "expert_used_count",
                                           "expert_feed_forward_length"};
+constexpr const char* kReadOfQwen35Moe[] = {"expert_shared_feed_forward_length"};
+constexpr const char* kReadOfLfm2Moe[] = {"leading_dense_block_count", "expert_gating_func"};
 constexpr const char* kReadOfMinistral3[] = {kGgufYarnLogMultiplier, kGgufTemperatureScale};
 constexpr const char* kReadOfGemma4[] = {"attention.sliding_window_pattern",
                                          "attention.shared_kv_layers",
@@ -142,7 +144,7 @@ Json read_llama3_rope(const GgufFile& file, const Fields& fields, int64_t head_d
 void add_rope(const GgufFile& file, const Fields& fields, int64_t head_dim, Json& json) {
   const double theta = fields.number("rope.freq_base", 10000.0);
   if (fields.size("rope.dimension_count", head_dim) != head_dim &&
-      fields.architecture() != "qwen35") {
+      !is_gguf_qwen35(fields.architecture())) {
     fields.fail("rope.dimension_count",
                 fmt::format("must be the heads' {}: positions in a part of them are not supported",
                             head_dim));
@@ -206,6 +208,8 @@ void check_keys(const Fields& fields, int64_t head_dim) {
     if (is_in(gguf_hybrid_keys(fields.architecture()), end)) continue;
     if (fields.architecture() == "gemma3" && is_in(kReadOfGemma3, end)) continue;
     if (has_experts(fields) && is_in(kReadOfExperts, end)) continue;
+    if (fields.architecture() == "qwen35moe" && is_in(kReadOfQwen35Moe, end)) continue;
+    if (fields.architecture() == "lfm2moe" && is_in(kReadOfLfm2Moe, end)) continue;
     if (is_gemma4(fields) && is_in(kReadOfGemma4, end)) continue;
     if (is_ministral3(fields) && is_in(kReadOfMinistral3, end)) continue;
     if (is_olmo3(fields) && end == kGgufWindowPattern) continue;
@@ -275,7 +279,7 @@ Json read_gguf_config(const GgufFile& file) {
             {"torch_dtype", stored_type(file)}};
   const int64_t heads = json["num_attention_heads"];
   if (heads < 1) fields.fail("attention.head_count", "must be at least 1");
-  if (gguf != "lfm2" && !is_gemma4(fields)) {  // whose layers differ
+  if (!is_gguf_lfm2(gguf) && !is_gemma4(fields)) {  // whose layers differ
     json["num_key_value_heads"] = fields.size("attention.head_count_kv", heads);
   }
   const int64_t head_dim =
@@ -296,14 +300,14 @@ Json read_gguf_config(const GgufFile& file) {
     add_gemma3(fields, head_dim, json);
   } else if (is_ministral3(fields)) {
     add_ministral3(fields, json);
-  } else if (gguf == "qwen35") {
+  } else if (is_gguf_qwen35(gguf)) {
     const std::string last =
         fmt::format("blk.{}.attn_q.bias", json["full_attention_interval"].get<int64_t>() - 1);
     json["attention_bias"] = file.entries().contains(last);
-  } else if (gguf != "qwen2" && gguf != "lfm2") {
-    if (has_experts(fields)) add_experts(fields, json);
+  } else if (gguf != "qwen2" && !is_gguf_lfm2(gguf)) {
     json["attention_bias"] = file.entries().contains("blk.0.attn_q.bias");
   }
+  if (has_experts(fields)) add_experts(file, fields, json);
   if (is_gemma4(fields)) add_gemma4(file, fields, json);
   if (is_olmo3(fields)) add_olmo3(file, fields, json);
   return json;

@@ -72,8 +72,12 @@ void add_gemma4(const GgufFile& file, const GgufFields& fields, Json& json);
 void add_ministral3(const GgufFields& fields, Json& json);
 /// Architectures whose experts are read.
 bool has_experts(const GgufFields& fields);
-/// llama.cpp has experts in all layers, and divides Qwen's weights by their sum.
-void add_experts(const GgufFields& fields, Json& json);
+/// llama.cpp has experts in all layers, or in all but the first (lfm2moe), and divides their
+/// weights by the sum.
+void add_experts(const GgufFile& file, const GgufFields& fields, Json& json);
+
+/// What chooses experts by sigmoids.
+constexpr int64_t kGgufSigmoid = 2;
 
 constexpr const char *kGgufYarnLogMultiplier = "rope.scaling.yarn_log_multiplier",
                      *kGgufTemperatureScale = "attention.temperature_scale",

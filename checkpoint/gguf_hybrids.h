@@ -10,7 +10,14 @@
 
 namespace predgen {
 
-// Architectures of which some layers keep a state instead of rows: qwen35 and lfm2.
+// Architectures of which some layers keep a state instead of rows: qwen35 and lfm2, and both with
+// experts.
+inline bool is_gguf_qwen35(std::string_view architecture) {
+  return architecture == "qwen35" || architecture == "qwen35moe";
+}
+inline bool is_gguf_lfm2(std::string_view architecture) {
+  return architecture == "lfm2" || architecture == "lfm2moe";
+}
 
 /// The keys that only they have, below the architecture's name; empty for the others.
 std::span<const char* const> gguf_hybrid_keys(std::string_view architecture);

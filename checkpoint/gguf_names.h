@@ -21,7 +21,8 @@ constexpr std::pair<std::string_view, const char*> kGgufArchitectures[] = {
     {"gpt-oss", "GptOssForCausalLM"},      {"olmo2", "Olmo3ForCausalLM"},
     {"mistral3", "Ministral3ForCausalLM"}, {"qwen35", "Qwen3_5ForCausalLM"},
     {"lfm2", "Lfm2ForCausalLM"},           {"gemma4", "Gemma4ForCausalLM"},
-    {"gemma4", "Gemma4UnifiedForCausalLM"}};
+    {"lfm2moe", "Lfm2MoeForCausalLM"},     {"gemma4", "Gemma4UnifiedForCausalLM"},
+    {"qwen35moe", "Qwen3_5MoeForCausalLM"}};
 
 /// What llama.cpp assumes about Gemma 3: every sixth layer sees all positions, and scores are
 /// divided by the square root of the head size (in the 62-layer model, of hidden size / number of

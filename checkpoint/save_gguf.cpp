@@ -54,6 +54,12 @@ void check_assumptions(const ModelConfig& config, std::string_view architecture)
       refuse(config, "layers without experts or \"norm_topk_prob\": false");
     }
   }
+  if (architecture == "lfm2moe") {
+    const ExpertsSpec& experts = config.layers.back().experts;
+    if (!experts.is_normalised || experts.scale != 1.0) {
+      refuse(config, "\"norm_topk_prob\": false or \"routed_scaling_factor\"");
+    }
+  }
   if (config.ropes.front().query_beta != 0 && config.ropes.front().kind != RopeKind::kYarn) {
     refuse(config, "queries that grow with their position without YaRN");
   }
@@ -122,18 +128,14 @@ class Writer {
       add_sizes_by_layer();
     } else {
       add_size("feed_forward_length", config_.intermediate_size);
-      if (architecture_ != "lfm2") add_size("attention.head_count_kv", config_.num_kv_heads);
+      if (!is_gguf_lfm2(architecture_)) add_size("attention.head_count_kv", config_.num_kv_heads);
       write_gguf_hybrid(config_, architecture_, contents_);
       add_size("attention.key_length", config_.head_dim);
       add_size("attention.value_length", config_.head_dim);
     }
     add_size("vocab_size", config_.vocab_size);
     add_number("attention.layer_norm_rms_epsilon", config_.rms_norm_eps);
-    if (const ExpertsSpec& experts = config_.layer(0).experts; experts.count > 0) {
-      add_size("expert_count", experts.count);
-      add_size("expert_used_count", experts.chosen);
-      add_size("expert_feed_forward_length", experts.width);
-    }
+    add_experts();
     const int64_t window = config_.widest_window();
     if (window > 0 && architecture_ == "mistral3") refuse(config_, "windows");
     if (window > 0) add_size("attention.sliding_window", window);
@@ -145,6 +147,23 @@ class Writer {
     if (config_.logit_softcap > 0) {
       add_number("final_logit_softcapping", config_.logit_softcap);
     }
+  }
+
+  /// The first layers may have none.
+  void add_experts() {
+    const auto has_some = [](const LayerSpec& layer) { return layer.experts.count > 0; };
+    const auto first = std::ranges::find_if(config_.layers, has_some);
+    if (first == config_.layers.end()) return;
+    const ExpertsSpec& experts = first->experts;
+    add_size("expert_count", experts.count);
+    add_size("expert_used_count", experts.chosen);
+    add_size("expert_feed_forward_length", experts.width);
+    if (experts.shared_width > 0) {
+      add_size("expert_shared_feed_forward_length", experts.shared_width);
+    }
+    if (architecture_ != "lfm2moe") return;
+    add_size("leading_dense_block_count", first - config_.layers.begin());
+    add_size("expert_gating_func", kGgufSigmoid);
   }
 
   /// Of Gemma 4, whose last layer has no window.

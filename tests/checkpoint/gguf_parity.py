@@ -43,11 +43,16 @@ CASES = {
     "Qwen3.5": ("qwen3_5", dict(rope_theta=1e6)),
     "Qwen3.5, a value head each": ("qwen3_5", dict(linear_num_value_heads=2, tie_word_embeddings=False)),
     "LFM2": ("lfm2", {}),
+    "Qwen3.5 MoE": ("qwen3_5_moe", dict(num_hidden_layers=4, layer_types=None)),
+    "LFM2 MoE": ("lfm2_moe", {}),
     "Gemma 4": ("gemma4", dict(num_hidden_layers=6, num_kv_shared_layers=2, use_double_wide_mlp=True,
                                layer_types=["sliding_attention", "full_attention"] * 3)),
     "Gemma 4, values that are keys": ("gemma4", dict(
         hidden_size_per_layer_input=0, attention_k_eq_v=True, num_global_key_value_heads=1,
         layer_types=["full_attention", "sliding_attention", "full_attention"], final_logit_softcapping=30.0)),
+    "Gemma 4, more keys without a window": ("gemma4", dict(
+        layer_types=["sliding_attention", "sliding_attention", "full_attention"],
+        per_layer_config={2: {"head_dim": 32, "num_key_value_heads": 4}})),
     "Gemma 4, experts": ("gemma4", dict(
         hidden_size_per_layer_input=0, enable_moe_block=True, attention_k_eq_v=True, num_global_key_value_heads=1,
         layer_types=["sliding_attention", "sliding_attention", "full_attention"])),
@@ -211,7 +216,8 @@ def check_written(scratch):
     """What predgen writes has the bits of what PyPI `gguf` does with the same model."""
     for name in ["Llama 3.2, tied", "Mistral, window", "Qwen2, untied, yarn",
                  "Qwen2, yarn, attention factor", "Qwen3", "SmolLM3", "OLMo 2", "OLMo 3", "Ministral 3", "Qwen3 MoE", "gpt-oss",
-                 "Gemma 3", "Qwen3.5", "LFM2", "Gemma 4", "Gemma 4, values that are keys", "Gemma 4, experts"]:
+                 "Gemma 3", "Qwen3.5", "LFM2", "Gemma 4", "Gemma 4, values that are keys", "Gemma 4, experts",
+                 "Gemma 4, more keys without a window", "Qwen3.5 MoE", "LFM2 MoE"]:
         arch, changes = CASES[name]
         model, folder = make_model(make_config(arch, **changes)), scratch / name
         model.save_pretrained(folder)

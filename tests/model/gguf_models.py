@@ -12,7 +12,9 @@ except ImportError as error:
 
 MAPS = {"llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3", "olmo2": "olmo2", "smollm3": "smollm3",
         "gemma3_text": "gemma3", "qwen3_moe": "qwen3moe", "gpt_oss": "gpt-oss", "olmo3": "olmo2", "ministral3": "mistral3",
-        "qwen3_5_text": "qwen35", "lfm2": "lfm2", "gemma4_text": "gemma4"}
+        "qwen3_5_text": "qwen35", "lfm2": "lfm2", "gemma4_text": "gemma4", "qwen3_5_moe_text": "qwen35moe",
+        "lfm2_moe": "lfm2moe"}
+QWEN35, LFM2 = ("qwen35", "qwen35moe"), ("lfm2", "lfm2moe")
 MODULES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
            "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
            "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "mlp.gate": "ffn_gate_inp", "mlp.router": "ffn_gate_inp",
@@ -26,6 +28,9 @@ MODULES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_att
            "ffn_norm": "ffn_norm", "feed_forward.w1": "ffn_gate", "feed_forward.w3": "ffn_up", "feed_forward.w2": "ffn_down",
            "per_layer_input_gate": "inp_gate", "per_layer_projection": "proj", "post_per_layer_input_norm": "post_norm",
            "layer_scalar": "layer_output_scale.weight", "router.proj": "ffn_gate_inp",
+           "mlp.shared_expert.gate_proj": "ffn_gate_shexp", "mlp.shared_expert.up_proj": "ffn_up_shexp",
+           "mlp.shared_expert.down_proj": "ffn_down_shexp", "mlp.shared_expert_gate": "ffn_gate_inp_shexp",
+           "feed_forward.gate": "ffn_gate_inp", "feed_forward.expert_bias": "exp_probs_b.bias",
            "router.scale": "ffn_gate_inp.scale", "router.per_expert_scale": "ffn_down_exps.scale"}
 # Norms after attention and MLP, which Llama's kin do not have.
 OTHER_NORMS = {"qwen35": {"post_attention_layernorm": "post_attention_norm"},
@@ -34,6 +39,7 @@ OTHER_NORMS = {"qwen35": {"post_attention_layernorm": "post_attention_norm"},
                          "post_feedforward_layernorm": "post_ffw_norm"},
                "gemma3": {"input_layernorm": "attn_norm", "post_attention_layernorm": "post_attention_norm",
                           "pre_feedforward_layernorm": "ffn_norm", "post_feedforward_layernorm": "post_ffw_norm"}}
+OTHER_NORMS["qwen35moe"] = OTHER_NORMS["qwen35"]
 OTHER_NORMS["gemma4"] = OTHER_NORMS["gemma3"] | {
     "pre_feedforward_layernorm_2": "pre_ffw_norm_2", "post_feedforward_layernorm_1": "post_ffw_norm_1",
     "post_feedforward_layernorm_2": "post_ffw_norm_2"}
@@ -143,7 +149,7 @@ def gemma4_hyperparameters(writer, config):
                       (writer.add_rope_dimension_count, full.head_dim),
                       (writer.add_rope_dimension_count_swa, sliding.head_dim)):
         add(size)
-    kv_heads = [sliding.num_key_value_heads if slide else full.num_key_value_heads for slide in slides]
+    kv_heads = [config.per_layer_config[i].num_key_value_heads for i in range(len(slides))]
     writer.add_head_count_kv(kv_heads if len(set(kv_heads)) > 1 else kv_heads[0])
     width, num_own = config.intermediate_size, config.num_hidden_layers - config.num_kv_shared_layers
     widths = [width * (2 if i >= num_own and config.use_double_wide_mlp else 1) for i in range(len(slides))]
@@ -170,15 +176,15 @@ def hyperparameters(writer, config, arch):
     writer.add_block_count(config.num_hidden_layers)
     writer.add_feed_forward_length(config.intermediate_size)
     writer.add_head_count(config.num_attention_heads)
-    if arch == "lfm2":
+    if arch in LFM2:
         writer.add_head_count_kv([config.num_key_value_heads if kind == "full_attention" else 0
                                   for kind in config.layer_types])
         writer.add_shortconv_l_cache(config.conv_L_cache)
     else:
         writer.add_head_count_kv(config.num_key_value_heads)
-    writer.add_layer_norm_rms_eps(config.norm_eps if arch == "lfm2" else config.rms_norm_eps)
+    writer.add_layer_norm_rms_eps(config.norm_eps if arch in LFM2 else config.rms_norm_eps)
     share = 1.0
-    if arch == "qwen35":
+    if arch in QWEN35:
         share = config.rope_parameters["partial_rotary_factor"]
         writer.add_ssm_conv_kernel(config.linear_conv_kernel_dim)
         writer.add_ssm_state_size(config.linear_key_head_dim)
@@ -191,7 +197,12 @@ def hyperparameters(writer, config, arch):
     writer.add_value_length(head_dim(config))
     writer.add_vocab_size(config.vocab_size)
     rope = config.rope_parameters
-    if arch in ("qwen3moe", "gpt-oss"):
+    if arch == "qwen35moe":
+        writer.add_expert_shared_feed_forward_length(config.shared_expert_intermediate_size)
+    if arch == "lfm2moe":
+        writer.add_leading_dense_block_count(config.num_dense_layers)
+        writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+    if arch in ("qwen3moe", "gpt-oss", "qwen35moe", "lfm2moe"):
         writer.add_expert_count(config.num_experts)
         writer.add_expert_used_count(config.num_experts_per_tok)
         writer.add_expert_feed_forward_length(getattr(config, "moe_intermediate_size", config.intermediate_size))
@@ -245,9 +256,9 @@ def write(model, file, kind="F32", tokens=None, tensor_kind=None, split=NO_SPLIT
             weight = in_pairs(weight, config.num_key_value_heads)
         if arch == "gemma3" and name.endswith("norm.weight"):
             weight = weight + 1
-        if arch == "qwen35":
+        if arch in QWEN35:
             weight = of_delta_net(name, weight, config)
-        if arch == "lfm2" and "conv.conv" in name:
+        if arch in LFM2 and "conv.conv" in name:
             weight = weight.squeeze(1)
         for name, part in parts_of(name, weight, arch).items():
             if plant:
