@@ -81,7 +81,6 @@ void add_gemma4(const GgufFile& file, const GgufFields& fields, Json& json) {
   for (size_t i = 0; i < slides.size(); ++i) {
     const bool is_full = slides[i] == 0, is_own = static_cast<int64_t>(i) < num_layers - num_shared;
     types.push_back(is_full ? kFullType : kSlidingType);
-    json[is_full ? "num_global_key_value_heads" : "num_key_value_heads"] = kv_heads[i];
     if (is_full && is_own) {
       json["attention_k_eq_v"] = !has(static_cast<int64_t>(i), "attn_v");
     }
@@ -89,17 +88,24 @@ void add_gemma4(const GgufFile& file, const GgufFields& fields, Json& json) {
       fields.fail("feed_forward_length", "must be one number, or twice it where keys are shared");
     }
   }
-  if (json["attention_k_eq_v"] != true &&
-      json["num_global_key_value_heads"] != json["num_key_value_heads"]) {
-    fields.fail("attention.head_count_kv", "must be one number where values are no keys");
+  const int64_t full_dim = json["head_dim"], dim = fields.size("attention.key_length_swa");
+  const auto first_sliding = std::ranges::find_if(slides, [](int64_t on) { return on != 0; });
+  const int64_t heads =
+      kv_heads[first_sliding == slides.end() ? 0 : first_sliding - slides.begin()];
+  Json own = Json::object();  // of layers that differ from the usual
+  for (size_t i = 0; i < slides.size(); ++i) {
+    const int64_t size = slides[i] == 0 ? full_dim : dim;
+    if (size == dim && kv_heads[i] == heads) continue;
+    own[std::to_string(i)] = {{"head_dim", size}, {"num_key_value_heads", kv_heads[i]}};
   }
+  json["num_key_value_heads"] = heads;
+  json["per_layer_config"] = own;
   json["layer_types"] = types;
   json["intermediate_size"] = widths.front();
   json["use_double_wide_mlp"] = widths.back() != widths.front();
   json["num_kv_shared_layers"] = num_shared;
   json["sliding_window"] = fields.size("attention.sliding_window");
-  json["global_head_dim"] = json["head_dim"];
-  json["head_dim"] = fields.size("attention.key_length_swa");
+  json["head_dim"] = dim;
   json["hidden_size_per_layer_input"] = fields.size("embedding_length_per_layer_input", 0);
   json["vocab_size_per_layer_input"] = json["vocab_size"];
   json["hidden_activation"] = "gelu_pytorch_tanh";

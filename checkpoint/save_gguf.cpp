@@ -189,9 +189,10 @@ class Writer {
     add_size("attention.shared_kv_layers", num_shared);
     add_size("attention.key_length", full);
     add_size("attention.value_length", full);
-    add_size("attention.key_length_swa", config_.head_dim);
-    add_size("attention.value_length_swa", config_.head_dim);
-    add_size("rope.dimension_count_swa", config_.head_dim);
+    const int64_t sliding = config_.head_dim_of(config_.ropes.at(1));
+    add_size("attention.key_length_swa", sliding);
+    add_size("attention.value_length_swa", sliding);
+    add_size("rope.dimension_count_swa", sliding);
     add_size("embedding_length_per_layer_input", config_.layer_input_width);
   }
 

@@ -95,6 +95,7 @@ void run_plan(const PlanOptions& options) {
     throw UserError("{}: no dataset there yet: say how long its longest row will be, --tokens 2048",
                     train.dataset.string());
   }
+  train::check_recomputed(model, train);
   if (train.num_recomputed == train::kAutoLayers) {
     train.num_recomputed =
         train::layers_to_recompute(model, train, plan_case, train::usable(*memory));

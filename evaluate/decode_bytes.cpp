@@ -41,7 +41,7 @@ DecodeBytes decode_bytes(const Transformer& model, Quantization quantization) {
   }
   bytes.weights += std::llround(weights);
   bytes.idle += std::llround(idle);
-  bytes.kv_per_position = kv_bytes_per_token(config, bytes_per_value);
+  bytes.kv_per_position = kv_bytes_read(config, bytes_per_value);
   return bytes;
 }
 

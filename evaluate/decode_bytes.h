@@ -12,7 +12,7 @@ struct DecodeBytes {
   int64_t weights = 0;          // of layers, norms and head, as they are in memory
   int64_t idle = 0;             // of experts that a token does not choose; they are not read
   int64_t adapter = 0;          // LoRA matrices beside them
-  int64_t kv_per_position = 0;  // keys and values of all layers
+  int64_t kv_per_position = 0;  // keys and values of all layers, also of those that share some
 
   /// `positions` in the cache, the new one included; a mean over steps may be fractional. A sliding
   /// window masks positions, but they are still read.

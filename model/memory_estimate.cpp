@@ -6,6 +6,19 @@
 #include "model/parts/recurrent_part.h"
 
 namespace predgen {
+namespace {
+
+/// Keys of a position in the layers that keep some, or in those that read some.
+int64_t kv_values(const ModelConfig& config, bool is_read) {
+  int64_t values = 0;
+  for (const LayerSpec& layer : config.layers) {
+    if (layer.recurrence || (layer.attention.shares >= 0 && !is_read)) continue;
+    values += config.num_kv_heads_of(layer.attention) * config.head_dim_of(layer.attention);
+  }
+  return values;
+}
+
+}  // namespace
 
 int64_t weight_bytes(const ModelConfig& config, Quantization quantization, int64_t bytes_per_value,
                      bool active) {
@@ -26,12 +39,11 @@ int64_t weight_bytes(const ModelConfig& config, Quantization quantization, int64
 }
 
 int64_t kv_bytes_per_token(const ModelConfig& config, int64_t bytes_per_value) {
-  int64_t values = 0;
-  for (const LayerSpec& layer : config.layers) {
-    if (layer.recurrence || layer.attention.shares >= 0) continue;
-    values += config.num_kv_heads_of(layer.attention) * config.head_dim_of(layer.attention);
-  }
-  return 2 * values * bytes_per_value;
+  return 2 * kv_values(config, /*is_read=*/false) * bytes_per_value;
+}
+
+int64_t kv_bytes_read(const ModelConfig& config, int64_t bytes_per_value) {
+  return 2 * kv_values(config, /*is_read=*/true) * bytes_per_value;
 }
 
 int64_t max_snapshots(int64_t bytes_per_snapshot, int64_t memory) {

@@ -15,6 +15,8 @@ int64_t weight_bytes(const ModelConfig& config, Quantization quantization,
 
 /// Bytes of keys and values of one position in all layers.
 int64_t kv_bytes_per_token(const ModelConfig& config, int64_t bytes_per_value = 2);
+/// Those that a pass reads: of layers that share keys and values, once for each.
+int64_t kv_bytes_read(const ModelConfig& config, int64_t bytes_per_value);
 
 /// What the snapshots of a conversation may take, unless somebody says otherwise.
 constexpr int64_t kStateMemory = int64_t{256} << 20;

@@ -48,6 +48,7 @@ struct WeightSpec {
   std::string folder{};
   double share = 1.0;      // of all tokens that it is read for, on average: less for experts
   bool is_factor = false;  // begins at 1, as norms do, but nothing is added to it
+  bool is_buffer = false;  // transformers does not train it
   bool is_log = false;     // llama.cpp stores -exp(x)
   std::optional<GroupedHeads> grouped{};
 };

@@ -7,6 +7,7 @@
 
 #include "checkpoint/save_model.h"
 #include "core/error.h"
+#include "model/weight_layout.h"
 #include "model/weights/adapter.h"
 #include "tensors/safetensors.h"
 
@@ -58,11 +59,13 @@ TrainedWeights::TrainedWeights(Transformer& model, const TrainConfig& config)
 }
 
 std::vector<Parameter> TrainedWeights::parameters() const {
-  std::vector<Parameter> parameters;
-  for (const auto& [name, tensor] :
-       mode_ == TrainMode::kLora ? named_adapter_weights(model_) : model_.named_weights()) {
-    parameters.push_back({name, tensor});
+  std::map<std::string, at::Tensor> tensors =
+      mode_ == TrainMode::kLora ? named_adapter_weights(model_) : model_.named_weights();
+  for (const WeightSpec& weight : weight_layout(model_.config())) {
+    if (weight.is_buffer) tensors.erase(weight.name);
   }
+  std::vector<Parameter> parameters;
+  for (const auto& [name, tensor] : tensors) parameters.push_back({name, tensor});
   return parameters;
 }
 

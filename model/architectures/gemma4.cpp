@@ -188,14 +188,37 @@ void read_gemma4_unified(const ConfigFields& fields, ModelConfig& config) {
   read_gemma4_layers(fields, {}, 1024, config);
 }
 
+/// The heads of layers without a window, if the two fields of older files can say them; else of
+/// each layer that has its own.
+void write_gemma4_heads(const ModelConfig& config, Json& json) {
+  const AttentionSpec& last = config.layers.back().attention;  // without a window
+  const int64_t own_heads = last.value_is_key ? config.num_kv_heads_of(last) : config.num_kv_heads;
+  Json by_layer = Json::object();
+  bool is_by_type = true;
+  for (int64_t i = 0; i < config.num_layers(); ++i) {
+    const AttentionSpec& spec = config.layer(i).attention;
+    const int64_t head_dim = config.head_dim_of(spec), heads = config.num_kv_heads_of(spec);
+    const bool is_usual = head_dim == config.head_dim && heads == config.num_kv_heads;
+    is_by_type =
+        is_by_type &&
+        (spec.window > 0 ? is_usual : head_dim == config.head_dim_of(last) && heads == own_heads);
+    if (is_usual) continue;
+    by_layer[std::to_string(i)] = {{"head_dim", head_dim}, {"num_key_value_heads", heads}};
+  }
+  if (!is_by_type) {
+    json[kPerLayer] = std::move(by_layer);
+    return;
+  }
+  json["global_head_dim"] = config.head_dim_of(last);
+  json["num_global_key_value_heads"] = last.value_is_key ? Json(own_heads) : Json();
+}
+
 void write_gemma4_unified(const ModelConfig& config, Json& json) {
   const AttentionSpec& last = config.layers.back().attention;  // without a window
   json["attention_bias"] = last.qkv_bias;
   json["attention_k_eq_v"] = last.value_is_key;
   json["final_logit_softcapping"] = config.logit_softcap > 0 ? Json(config.logit_softcap) : Json();
-  json["global_head_dim"] = config.head_dim_of(last);
-  json["num_global_key_value_heads"] =
-      last.value_is_key ? Json(config.num_kv_heads_of(last)) : Json();
+  write_gemma4_heads(config, json);
   json["hidden_activation"] = kGeluTanh;
   int64_t num_shared = 0;
   for (const LayerSpec& layer : config.layers) num_shared += layer.attention.shares >= 0 ? 1 : 0;

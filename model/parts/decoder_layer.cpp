@@ -54,8 +54,9 @@ void DecoderLayer::add_weights(const ModelConfig& config, int64_t index,
         norms.after_mlp_alone, norms.after_experts, norms.before_experts}) {
     own.add_norm(name, config.hidden_size);
   }
-  if (spec.output_scale)
-    own.add_tensor(kOutputScale, {.name = {}, .shape = {1}, .is_factor = true});
+  if (spec.output_scale) {
+    own.add_tensor(kOutputScale, {.name = {}, .shape = {1}, .is_factor = true, .is_buffer = true});
+  }
   if (spec.layer_input) LayerInput::add_weights(config, own);
 }
 

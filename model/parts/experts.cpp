@@ -104,7 +104,9 @@ void Experts::add_weights(const ModelConfig& config, const ExpertsSpec& spec, La
   const ExpertNames& names = spec.names;
   const int64_t E = config.hidden_size, X = spec.count;
   to.add(names.router, {.out = X, .in = E, .has_bias = spec.router_bias, .input = kExpertInput});
-  if (spec.score_bias) to.add_tensor(names.score_bias, {X}, /*is_wide=*/true);
+  if (spec.score_bias) {
+    to.add_tensor(names.score_bias, {.name = {}, .shape = {X}, .is_wide = true, .is_buffer = true});
+  }
   if (spec.input_scale) {
     to.add_tensor(names.input_scale, {.name = {}, .shape = {E}, .is_factor = true});
   }

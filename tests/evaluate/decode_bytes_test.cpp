@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/load_model.h"
+#include "model/memory_estimate.h"
+#include "tests/fakes/layer_specs.h"
 #include "tests/fakes/memory_checkpoint.h"
 #include "tests/fakes/small_models.h"
 
@@ -98,6 +100,13 @@ TEST(DecodeBytes, AreOfTheExpertsThatATokenChooses) {
     EXPECT_EQ(bytes.weights, linears + experts / 2 + others + head);
     EXPECT_LT(config.num_active_parameters(), config.num_parameters());
   }
+}
+
+/// Four layers of as many keys, two of which read those of the others.
+TEST(DecodeBytes, KeysThatLayersShareAreReadByEach) {
+  const auto model = Transformer::initialize(gemma4_config(), 1, at::kFloat);
+  EXPECT_EQ(decode_bytes(*model, Quantization::kNone).kv_per_position, 4 * 2 * 8 * 2 * 4);
+  EXPECT_EQ(kv_bytes_per_token(model->config(), 4), 2 * 2 * 8 * 2 * 4);
 }
 
 TEST(DecodeBytes, CountKeysValuesAndTheAdapter) {

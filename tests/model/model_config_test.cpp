@@ -306,6 +306,21 @@ TEST(ModelConfig, Gemma4HasHeadsByTypeOfLayerAndSharesKeys) {
   refused({{"num_kv_shared_layers", 28}}, "num_kv_shared_layers");
   refused({{"num_kv_shared_layers", 24}}, "a layer of each type");
   refused({{"vocab_size_per_layer_input", 7}}, "vocab_size_per_layer_input");
+  // Heads that are not by type of layer are written layer by layer.
+  const Json own{{"head_dim", 512}, {"num_key_value_heads", 1}};
+  Json by_layer{{"2", {{"num_key_value_heads", 1}}}, {"8", {{"num_key_value_heads", 1}}}};
+  for (const int i : {5, 11, 17, 23, 27}) by_layer[std::to_string(i)] = own;
+  by_layer["5"]["num_key_value_heads"] = 2;
+  const ModelConfig mixed = read({{"per_layer_config", by_layer}, {"num_kv_shared_layers", 0}});
+  const ModelConfig same = ModelConfig::from_json(mixed.to_json(), "test");
+  for (int64_t i = 0; i < 28; ++i) {
+    const AttentionSpec &read_first = mixed.layer(i).attention, &kept = same.layer(i).attention;
+    EXPECT_EQ(same.num_kv_heads_of(kept), mixed.num_kv_heads_of(read_first)) << i;
+    EXPECT_EQ(same.head_dim_of(kept), mixed.head_dim_of(read_first)) << i;
+  }
+  EXPECT_EQ(mixed.num_kv_heads_of(mixed.layer(8).attention), 1);
+  EXPECT_FALSE(mixed.to_json().contains("global_head_dim"));
+  EXPECT_FALSE(config.to_json().contains("per_layer_config"));
   refused({{"per_layer_config", {{"5", {{"head_dim", 7}}}}}}, "head_dim");
   refused({{"per_layer_config", {{"05", {{"head_dim", 7}}}}}}, "head_dim");
   refused({{"per_layer_config", {{"x", Json::object()}}}}, "numbers of layers");

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "tests/fakes/layer_specs.h"
 #include "tests/train/training.h"
 #include "train/objectives/autoregressive_objective.h"
 
@@ -39,6 +40,25 @@ struct Loop : SingleProcessCommunicator, TrainingLoop {
   Loop(TrainConfig given, Objective& objective, const std::stop_token& stop = {})
       : TrainingLoop(std::move(given), objective, *this, stop) {}
 };
+
+TEST(TrainedWeights, WhatTransformersDoesNotTrainStays) {
+  ModelConfig config = gemma4_config();
+  for (LayerSpec& layer : config.layers) layer.experts.score_bias = true;
+  const auto model = Transformer::initialize(config, 1, at::kFloat);
+  TrainConfig train;
+  train.mode = TrainMode::kFull;
+  std::set<std::string> trained;
+  for (const Parameter& each : TrainedWeights(*model, train).parameters())
+    trained.insert(each.name);
+  size_t num_left = 0;
+  for (const auto& [name, tensor] : model->named_weights()) {
+    const bool is_buffer = name.ends_with("layer_scalar") || name.ends_with("expert_bias");
+    EXPECT_EQ(trained.contains(name), !is_buffer) << name;
+    EXPECT_EQ(tensor.requires_grad(), !is_buffer) << name;
+    num_left += is_buffer ? 1 : 0;
+  }
+  EXPECT_EQ(num_left, 2 * config.layers.size());
+}
 
 TEST_F(Training, SkipsStepsWithoutFiniteGradients) {
   TrainConfig plain = config("out");

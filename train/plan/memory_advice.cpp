@@ -25,7 +25,8 @@ std::vector<MemoryKnob> memory_knobs(const ModelConfig& model, const TrainConfig
       changed_case = case_before;
     }
   };
-  turn(changed.num_recomputed < model.num_layers(), "recompute: all",
+  const bool runs_twice = !model.has_side_inputs();  // or fetches layers (check_recomputed())
+  turn(runs_twice && changed.num_recomputed < model.num_layers(), "recompute: all",
        [&] { changed.num_recomputed = kAllLayers; });
   for (int64_t size = changed.batch_size;
        size > 1 && (knobs.empty() || knobs.back().peak_bytes > limit);) {
@@ -40,16 +41,17 @@ std::vector<MemoryKnob> memory_knobs(const ModelConfig& model, const TrainConfig
   const bool is_lora = train.mode == TrainMode::kLora;
   turn(is_lora && changed.compute == Compute::kFloat32, "compute: bf16",
        [&] { changed.compute = Compute::kBFloat16; });
-  turn(is_lora && changed.base.weights != BaseWeights::kNf4, "base.weights: nf4",
+  const bool fetches = is_lora && runs_twice;
+  turn(fetches && changed.base.weights != BaseWeights::kNf4, "base.weights: nf4",
        [&] { changed.base.weights = BaseWeights::kNf4; });
   // Ranks of one machine share its memory on a CPU, so sharding must be requested there.
   const int ranks = plan_case.world_size > 1 ? plan_case.world_size : 4;
-  turn(is_lora && !changed.base.shard && plan_case.is_cuda,
+  turn(fetches && !changed.base.shard && plan_case.is_cuda,
        fmt::format("base.shard: true with {} ranks", ranks), [&] {
          changed.base.shard = true;
          changed_case.world_size = ranks;
        });
-  turn(is_lora && !changed.base.offload && plan_case.is_cuda, "base.offload: true",
+  turn(fetches && !changed.base.offload && plan_case.is_cuda, "base.offload: true",
        [&] { changed.base.offload = true; });
   return knobs;
 }

@@ -104,9 +104,11 @@ void MemoryPlan::add_step(const PlanSizes& sizes) {
   };
   add_mask(false);
   if (std::ranges::any_of(sizes.model.layers, slides)) add_mask(true);
-  const int64_t rotations =
-      2 * sizes.value_size * sizes.model.num_ropes() * sizes.model.head_dim * tokens;
-  kept_ = together * ((num_recomputed + 1) * input + masks + rotations) +
+  int64_t turned = 0;  // values of a head, for all kinds of rotation
+  for (const RopeConfig& rope : sizes.model.ropes) turned += sizes.model.head_dim_of(rope);
+  const int64_t rotations = 2 * sizes.value_size * turned * tokens;
+  const int64_t layer_inputs = sizes.saved_of_layer_inputs() * tokens;
+  kept_ = together * ((num_recomputed + 1) * input + masks + rotations) + layer_inputs +
           (sizes.model.num_layers() - num_recomputed) * sizes.saved_of_layer() * tokens;
   if (train.objective.consistency.ar_target == ArTarget::kBase) kept_ += together * 2 * input;
 

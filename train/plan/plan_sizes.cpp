@@ -57,9 +57,8 @@ PlanSizes::PlanSizes(const ModelConfig& model_config, const TrainConfig& train_c
       value_size(narrow && train.mode == TrainMode::kLora ? kHalf : kFloat),
       E(model.hidden_size),
       I(opened_width(model)),
-      Q(model.num_heads * model.head_dim),
-      K(model.num_kv_heads * model.head_dim),
       V(model.vocab_size),
+      P(model.layer_input_width),
       pieces(train.base.shard ? given.world_size : 1) {
   const AdapterConfig adapter(train.lora);
   const std::string largest_layer = fmt::format("model.layers.{}.", index_of_largest(model));
@@ -67,7 +66,7 @@ PlanSizes::PlanSizes(const ModelConfig& model_config, const TrainConfig& train_c
   for (const WeightSpec& weight : weight_layout(model)) {
     const int64_t count = count_of(weight.shape);
     const bool is_linear = weight.shape.size() == 2 && weight.name.starts_with("model.layers.");
-    if (is_full()) trained += count;
+    if (is_full() && !weight.is_buffer) trained += count;
     if (!is_linear) {
       outside_values += count;
       continue;
@@ -92,15 +91,28 @@ int64_t PlanSizes::saved_of_layer() const {
   return most;
 }
 
+int64_t PlanSizes::saved_of_layer_inputs() const {
+  const int64_t all = model.num_layers() * P;
+  // The result. If the second embedding is trained, also the product that the norm sees, and what
+  // the norm makes of it.
+  return value_size * all + (is_full() ? 2 * kFloat * all : 0);
+}
+
 int64_t PlanSizes::saved_of(const LayerSpec& layer) const {
   // Norms save their input in float32 and a scale; attention its queries, keys, values, result and
-  // one number per head; the MLP its gate before and after the activation and the other factor.
-  const int64_t num_norms = (layer.norm_before ? 2 : 0) + (layer.norm_after ? 2 : 0);
+  // one number per head; the MLP its gate before and after the activation and the other factor. So
+  // does the part that takes a layer's own input.
+  const AttentionSpec& attention = layer.attention;
+  const int64_t D = model.head_dim_of(attention), Q = model.num_heads * D;
+  const int64_t K = attention.shares < 0 ? model.num_kv_heads_of(attention) * D : 0;
+  const int64_t num_norms = (layer.norm_before ? 2 : 0) + (layer.norm_after ? 2 : 0) +
+                            (layer.layer_input ? 1 : 0) + (layer.experts.beside_mlp ? 3 : 0);
   int64_t bytes = num_norms * kFloat * (E + 1) + kFloat * model.num_heads;
   const int64_t product_size = narrow ? kHalf : kFloat;
-  bytes += product_size * (2 * Q + 2 * K + 3 * I);
+  bytes += product_size * (2 * Q + 2 * K + 3 * I + (layer.layer_input ? 3 * P : 0));
   if (layer.recurrence) bytes += kFloat * layer.recurrence->saved_values(model);
-  if (layer.attention.qk_norm != QkNorm::kNone) bytes += kFloat * (Q + K);
+  if (attention.qk_norm != QkNorm::kNone) bytes += kFloat * (Q + K);
+  if (attention.value_norm) bytes += kFloat * K;
   if (is_full()) {
     // The normed values before the weight, then the products' inputs: autocast makes one for each.
     bytes += kFloat * num_norms * E;

@@ -24,13 +24,15 @@ struct PlanSizes {
   /// Bytes per token that autograd saves for a layer.
   int64_t saved_of_layer() const;
   int64_t saved_of(const LayerSpec& layer) const;
+  /// And for what all layers get of a token beside the layer before (LayerInputs).
+  int64_t saved_of_layer_inputs() const;
 
   const ModelConfig& model;
   const TrainConfig& train;
   const PlanCase& plan_case;
   bool narrow;                      // autocast to bfloat16
   int64_t weight_size, value_size;  // bytes of a frozen weight, of an activation
-  int64_t E, I, Q, K, V;            // widths: hidden, MLP, queries, keys, vocabulary
+  int64_t E, I, V, P;               // widths: hidden, MLP, vocabulary, input of each layer
   int64_t layer_values = 0;         // of a layer's linears
   int64_t largest_linear = 0;
   int64_t outside_values = 0;  // embeddings, a head, norms and biases

@@ -11,8 +11,18 @@
 
 namespace predgen::train {
 
+void check_recomputed(const ModelConfig& model, const TrainConfig& train) {
+  const bool is_none = train.num_recomputed == kAutoLayers || train.num_recomputed == 0;
+  if (!model.has_side_inputs() || (is_none && train.base.is_resident())) return;
+  throw UserError(
+      "recompute: layers of a {} read what others made, and are not run twice: set it to none, "
+      "and keep the base in memory (base.weights: full, neither base.shard nor base.offload)",
+      model.architecture);
+}
+
 int64_t layers_to_recompute(const ModelConfig& model, const TrainConfig& train,
                             const PlanCase& plan_case, int64_t limit) {
+  if (model.has_side_inputs()) return 0;
   if (!train.base.is_resident()) return model.num_layers();
   TrainConfig tried = train;
   for (int64_t count = 0; count < model.num_layers(); ++count) {
@@ -24,14 +34,8 @@ int64_t layers_to_recompute(const ModelConfig& model, const TrainConfig& train,
 
 int64_t choose_recomputed(const ModelConfig& model, const TrainConfig& train,
                           const PlanCase& plan_case, int64_t memory, Communicator& communicator) {
-  if (model.has_side_inputs()) {
-    const bool is_none = train.num_recomputed == kAutoLayers || train.num_recomputed == 0;
-    if (is_none && train.base.is_resident()) return 0;
-    throw UserError(
-        "recompute: layers of a {} read what others made, and are not run twice: set it to none, "
-        "and keep the base in memory",
-        model.architecture);
-  }
+  check_recomputed(model, train);
+  if (model.has_side_inputs()) return 0;
   if (train.num_recomputed != kAutoLayers)
     return std::min(train.num_recomputed, model.num_layers());
   const int64_t own = layers_to_recompute(model, train, plan_case, usable(memory));

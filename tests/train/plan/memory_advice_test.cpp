@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/fakes/layer_specs.h"
 #include "tests/train/plan/seven_billion.h"
 
 namespace predgen::train {
@@ -31,6 +32,17 @@ TEST(MemoryAdvice, KnobsAreTurnedUntilItFits) {
   EXPECT_TRUE(advice.find("; `recompute: all` takes ") != std::string::npos) << advice;
   EXPECT_TRUE(advice.find(", then `batch_size: 2` takes ") != std::string::npos) << advice;
   EXPECT_TRUE(advice.find("shorter") == std::string::npos) << advice;
+}
+
+TEST(MemoryAdvice, OffersNothingThatIsRefused) {
+  TrainConfig config = one_card();
+  config.batch_size = config.global_batch = 4;
+  config.num_recomputed = 0;
+  config.compute = Compute::kFloat32;
+  for (const MemoryKnob& knob : memory_knobs(gemma4_config(), config, kCard, 0)) {
+    const bool is_taken = knob.setting.starts_with("batch_size") || knob.setting == "compute: bf16";
+    EXPECT_TRUE(is_taken) << knob.setting;
+  }
 }
 
 }  // namespace

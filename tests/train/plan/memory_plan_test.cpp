@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "data/record.h"
+#include "tests/fakes/layer_specs.h"
 #include "tests/fakes/small_models.h"
 #include "tests/train/plan/seven_billion.h"
 #include "train/base/frozen_layers.h"
@@ -64,6 +65,22 @@ data::Record long_record() {
   return record;
 }
 
+/// The same with heads of two sizes, shared keys and inputs by layer, as Gemma 4 has them.
+ModelConfig gemma_config() {
+  ModelConfig config = wide_config();
+  const ModelConfig small = gemma4_config();
+  config.layers = small.layers;
+  for (LayerSpec& layer : config.layers) {
+    layer.experts = {};
+    layer.feed_forward.width = 0;
+    if (layer.attention.head_dim > 0) layer.attention.head_dim = 64;
+  }
+  config.ropes = small.ropes;
+  config.ropes.front().own_head_dim = 64;
+  config.layer_input_width = 64;
+  return config;
+}
+
 struct Counted {
   const char* name;
   TrainMode mode;
@@ -72,6 +89,7 @@ struct Counted {
   bool consistency;
   double dropout = 0.0;
   BaseWeights base = BaseWeights::kFull;
+  bool gemma = false;
 };
 
 class CountedPlan : public testing::TestWithParam<Counted> {};
@@ -87,6 +105,11 @@ INSTANTIATE_TEST_SUITE_P(
         Counted{"dropout", TrainMode::kLora, at::kFloat, 0, false, 0.1},
         Counted{"int8", TrainMode::kLora, at::kBFloat16, 4, false, 0.0, BaseWeights::kInt8},
         Counted{"nf4", TrainMode::kLora, at::kBFloat16, 4, true, 0.0, BaseWeights::kNf4},
+        Counted{"gemma", TrainMode::kLora, at::kFloat, 0, false, 0.0, BaseWeights::kFull, true},
+        Counted{"gemma_narrow", TrainMode::kLora, at::kBFloat16, 0, false, 0.0, BaseWeights::kFull,
+                true},
+        Counted{"gemma_whole", TrainMode::kFull, at::kFloat, 0, false, 0.0, BaseWeights::kFull,
+                true},
         Counted{"whole", TrainMode::kFull, at::kFloat, 0, false},
         Counted{"whole_recomputed", TrainMode::kFull, at::kFloat, 4, false}),
     [](const auto& instance) { return std::string(instance.param.name); });
@@ -104,7 +127,8 @@ TEST_P(CountedPlan, IsWhatTensorsTake) {
   config.objective.kind = given.consistency ? ObjectiveKind::kCllm : ObjectiveKind::kAutoregressive;
   config.objective.consistency.stop_tokens = {999};
 
-  const auto model = Transformer::initialize(wide_config(), 3, given.weights);
+  const ModelConfig sizes = given.gemma ? gemma_config() : wide_config();
+  const auto model = Transformer::initialize(sizes, 3, given.weights);
   model->set_activations(at::kFloat);
   const TrainedWeights weights(*model, config);
   const AdamW optimizer(weights.parameters(), {});
@@ -134,7 +158,7 @@ TEST_P(CountedPlan, IsWhatTensorsTake) {
   }
   plan_case.noisy_tokens = plan_case.taught_tokens;
   plan_case.has_segments = given.consistency;
-  const MemoryPlan plan(wide_config(), config, plan_case);
+  const MemoryPlan plan(sizes, config, plan_case);
   const int64_t planned = plan.step_bytes();
   EXPECT_NEAR(static_cast<double>(planned) / static_cast<double>(counted->peak()), 1.0, 0.1)
       << planned << " planned, " << counted->peak() << " counted";

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/layer_specs.h"
 #include "tests/fakes/run_ranks.h"
 #include "tests/train/plan/seven_billion.h"
 #include "train/plan/memory_advice.h"
@@ -22,6 +24,18 @@ TEST(RecomputeChoice, AutoRecomputesNoMoreThanItMust) {
   EXPECT_EQ(layers_to_recompute(qwen_7b(), config, kCard, 0), 28);
   config.base.offload = true;  // whose layers are all run again
   EXPECT_EQ(layers_to_recompute(qwen_7b(), config, kCard, 100 * kGiB), 28);
+}
+
+TEST(RecomputeChoice, LayersThatReadWhatOthersMadeAreNotRunTwice) {
+  const ModelConfig gemma = gemma4_config();
+  TrainConfig config = one_card();
+  expect_user_error([&] { check_recomputed(gemma, config); }, {"recompute", "none"});
+  config.num_recomputed = kAutoLayers;
+  check_recomputed(gemma, config);
+  EXPECT_EQ(layers_to_recompute(gemma, config, kCard, 0), 0);
+  config.base.weights = BaseWeights::kNf4;
+  expect_user_error([&] { check_recomputed(gemma, config); }, {"base.weights"});
+  check_recomputed(qwen_7b(), config);
 }
 
 /// What each rank chooses that has so many bytes.
