@@ -160,8 +160,10 @@ TEST_P(CountedPlan, IsWhatTensorsTake) {
   plan_case.has_segments = given.consistency;
   const MemoryPlan plan(sizes, config, plan_case);
   const int64_t planned = plan.step_bytes();
-  EXPECT_NEAR(static_cast<double>(planned) / static_cast<double>(counted->peak()), 1.0, 0.1)
-      << planned << " planned, " << counted->peak() << " counted";
+  const double ratio = static_cast<double>(planned) / static_cast<double>(counted->peak());
+  EXPECT_GE(ratio, 0.9) << planned << " planned, " << counted->peak() << " counted";
+  // Each layer is planned as the largest, and Gemma's differ.
+  EXPECT_LE(ratio, given.gemma ? 1.4 : 1.1) << planned << " planned, " << counted->peak();
 }
 
 TEST(MemoryPlan, SevenBillionOnOneCard) {
