@@ -31,6 +31,7 @@ struct AnswerRules {
   Calls calls = Calls::kAllowed;
   std::string only_tool{};                 // the one that it must call; empty: any of them
   bool has_many_calls = true;              // it may have several
+  bool json_is_call = false;               // {"name": in a text is always a call's beginning
   AnswerStart start = AnswerStart::kText;  // in a thought, or as messages with channels, say
 
   bool allow_anything() const { return !form && tools.empty(); }

@@ -125,10 +125,16 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
   Json bodies = Json::array();  // of calls, after the mark
   Json loose = Json::array();   // of those that a model began by itself
   Json begins = Json::array();  // of calls in free text, each with what follows
+  Json named = Json::array();   // of calls in JSON, after "name": "
+  const bool is_json_call =
+      rules.json_is_call && is_free && tokenizer.tool_format() == ToolFormat::kHermes;
   for (const Json& function : functions_of(rules)) {
     const std::string name = function["name"].get<std::string>();
     const std::string grammar = arguments(function);
-    if (is_free && calls.is_written_out) {
+    if (is_json_call) {
+      named.push_back(
+          sequence({literal(name + "\""), written_rest(grammar, !rules.has_many_calls)}));
+    } else if (is_free && calls.is_written_out) {
       for (const Json& begin :
            written_begins(tokenizer.tool_format(), name, grammar, !rules.has_many_calls)) {
         begins.push_back(begin);
@@ -139,6 +145,10 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
     bodies.push_back(
         sequence({literal(calls.name_begin + name + calls.name_end), by_grammar(grammar)}));
     if (!close.empty()) bodies.back()["elements"].push_back(literal(close));
+  }
+  for (const std::string key :
+       {R"({"name": ")", R"({"name":")", "{\n  \"name\": \"", "{\n    \"name\": \""}) {
+    if (is_json_call) begins.push_back(Json::array({key, any_of(named)}));
   }
   Json some = Json::array({any_of(bodies)});  // what comes after the first mark
   if (rules.has_many_calls) {

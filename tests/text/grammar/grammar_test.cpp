@@ -435,6 +435,21 @@ TEST(CallGrammar, HoldsCallsThatAreWrittenOut) {
       predgen::takes(*one, forms.tokenizer, R"({"tool_calls": [{"function": {)" + weather + "}]}"));
 }
 
+TEST(CallGrammar, TakesAnyNamedJsonForACallWhereItIsTold) {
+  Forms forms;
+  const auto grammar = forms.compiler.compile({.tools = tools(), .json_is_call = true});
+  const auto takes = [&](const std::string& text) {
+    return predgen::takes(*grammar, forms.tokenizer, text);
+  };
+  const std::string weather = R"("weather", "arguments": )" + kArguments + "}";
+  for (const char* key :
+       {R"({"name": )", R"({"name":)", "{\n  \"name\": ", "[\n  {\n    \"name\": "}) {
+    EXPECT_TRUE(takes(key + weather)) << key;
+    EXPECT_FALSE(takes(key + std::string(R"("Ann", "age": 3})"))) << key;
+  }
+  EXPECT_TRUE(takes(R"(So: {"age": 3}.)"));
+}
+
 TEST(CallGrammar, ComesAfterTheThoughtThatThePromptHasBegun) {
   Forms forms;
   const auto grammar =
