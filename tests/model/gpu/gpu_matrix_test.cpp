@@ -162,14 +162,15 @@ TEST(GpuMatrix, ManyOutputsTakeOneLaunchAndTheSameBits) {
 
 /// The widths of a 7B model. The outputs are those of a small matrix again and again.
 TEST(LargeGpuMatrix, EveryCopyOfAMatrixGivesTheSame) {
-  struct Shape {
+  struct Repeated {
     int64_t copies, in, rows;
     int bits;
     int64_t group;
   };
   for (const auto& [copies, in, rows, bits, group] :
-       {Shape{8, 18'944, 65, 4, 128}, Shape{8, 18'944, 3, 8, 18'944}, Shape{592, 3584, 9, 4, 128},
-        Shape{592, 3584, 2, 4, 128}, Shape{2376, 640, 17, 8, 640}, Shape{2376, 640, 1, 8, 640}}) {
+       {Repeated{8, 18'944, 65, 4, 128}, Repeated{8, 18'944, 3, 8, 18'944},
+        Repeated{592, 3584, 9, 4, 128}, Repeated{592, 3584, 2, 4, 128},
+        Repeated{2376, 640, 17, 8, 640}, Repeated{2376, 640, 1, 8, 640}}) {
     SCOPED_TRACE(fmt::format("{} x {}, {} rows, {} bits", 64 * copies, in, rows, bits));
     const CodedGpuMatrix coded(bits, 64, in, group, bits == 4);
     const GpuMatrix one = coded.on(at::kCPU);
