@@ -171,8 +171,12 @@ void add_experts(const GgufFile& file, const GgufFields& fields, Json& json) {
                 fmt::format("must be feed_forward_length ({})", width));
   }
   json["sliding_window"] = fields.size("attention.sliding_window");
-  // llama.cpp rounds the bounds of YaRN's ramp; the model was trained without.
-  if (json.contains("rope_scaling")) json["rope_scaling"]["truncate"] = false;
+  if (json.contains("rope_scaling")) {
+    // llama.cpp rounds the bounds of YaRN's ramp; the model was trained without.
+    json["rope_scaling"]["truncate"] = false;
+  } else {
+    json["rope_scaling"] = {{"rope_type", "default"}};  // left out of a config.json, it is YaRN's
+  }
 }
 
 }  // namespace predgen

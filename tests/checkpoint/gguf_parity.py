@@ -37,6 +37,7 @@ CASES = {
     "Qwen3 MoE": ("qwen3_moe", dict(norm_topk_prob=True)),
     "gpt-oss": ("gpt_oss", dict(tie_word_embeddings=False, rope=dict(YARN, beta_fast=32.0, beta_slow=1.0,
                                                                      truncate=False))),
+    "gpt-oss, positions as they are": ("gpt_oss", dict(tie_word_embeddings=False, rope={"rope_type": "default"})),
     "OLMo 3": ("olmo3", dict(num_hidden_layers=5, sliding_window=16, rope=YARN, rope_theta=5e5,
                              tie_word_embeddings=False)),
     "Ministral 3": ("ministral3", {}),
