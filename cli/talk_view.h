@@ -27,8 +27,8 @@ struct VoiceToVoice {
 };
 
 /// What a spoken conversation shows: on a terminal the transcript as it changes, and the draft;
-/// committed text, and a line about each turn's wait. Used by one thread, but for SpeechLost and
-/// AwakeChanged.
+/// committed text, and a line about each turn's wait. Used by one thread, but for SpeechLost,
+/// NothingHeard and AwakeChanged.
 class TalkView : public ConversationListener {
  public:
   /// `is_json`: stdout gets one document in finish(), nothing else.
@@ -55,6 +55,7 @@ class TalkView : public ConversationListener {
   void show(const SoundStuck&);
   void show(const BrokenOff& broken);
   void show(const SpeechLost& lost);
+  void show(const NothingHeard&) { say("[no words were heard]"); }
   void show(const AwakeChanged& changed) {
     say(changed.is_awake ? "[awake]" : "[asleep until the wake phrase is heard]");
   }

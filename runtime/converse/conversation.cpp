@@ -162,7 +162,15 @@ void Conversation::add_silence(size_t num_samples) {
   tick();
 }
 
-void Conversation::commit_sound() { recogniser_->commit(); }
+void Conversation::commit_sound() {
+  try {
+    recogniser_->commit();
+  } catch (const SoundError& error) {
+    if (!options_.asks || error.kind() != SoundError::Kind::kTurnTooShort) throw;
+    clear_sound();
+    listener_.on_event(NothingHeard{});
+  }
+}
 
 void Conversation::clear_sound() {
   recogniser_->clear();
@@ -254,6 +262,8 @@ std::string Conversation::counted(const std::string& words) {
 void Conversation::on_turn(const RecognisedTurn& turn) {
   std::optional<SpeechBegun> begun;
   bool is_turn = true;
+  const bool is_empty = turn.was_committed && is_blank(turn.text);
+  if (options_.asks && is_empty && !end_of_turn().is_detected) listener_.on_event(NothingHeard{});
   {
     const Lock lock(mutex_);
     has_counted_ = false;

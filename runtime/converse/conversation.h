@@ -114,7 +114,8 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
   /// A block of sound that has just arrived; at least every 20 ms.
   void add_sound(std::span<const float> samples);
   void add_silence(size_t num_samples);
-  /// The turn in the sound ends here. Errors as TurnRecogniser has them.
+  /// The turn in the sound ends here. Errors as TurnRecogniser has them; a turn that is too short
+  /// is none with Options::asks, but NothingHeard.
   void commit_sound();
   /// The sound that follows comes after a gap in which there was none.
   void resume_sound();

@@ -64,6 +64,9 @@ struct SpeechLost {
   std::string why;
 };
 
+/// The user has marked a turn, in which no words were heard.
+struct NothingHeard {};
+
 /// The phrase was heard that wakes the assistant (Conversation::Options::wake), or is needed again.
 struct AwakeChanged {
   bool is_awake;
@@ -87,13 +90,14 @@ struct TurnHeard {
   bool is_turn;
 };
 
-using ConversationEvent = std::variant<Heard, Drafted, CallsDrafted, SentenceDrafted, Said,
-                                       RoundsDropped, Answered, SoundStuck, BrokenOff, SpeechLost,
-                                       AwakeChanged, SpeechBegun, WordsHeard, TurnHeard>;
+using ConversationEvent =
+    std::variant<Heard, Drafted, CallsDrafted, SentenceDrafted, Said, RoundsDropped, Answered,
+                 SoundStuck, BrokenOff, SpeechLost, NothingHeard, AwakeChanged, SpeechBegun,
+                 WordsHeard, TurnHeard>;
 
 /// Receives the events: those of a turn in the thread that answers; AwakeChanged in the thread that
-/// brings the sound; SpeechLost and those of sound in any thread, one at a time, with the
-/// recogniser's lock.
+/// brings the sound; SpeechLost, NothingHeard and those of sound in any thread, one at a time, with
+/// the recogniser's lock.
 class ConversationListener {
  public:
   virtual ~ConversationListener() = default;

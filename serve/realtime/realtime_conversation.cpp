@@ -11,13 +11,14 @@ namespace {
 struct Nobody {
   static void take(const SoundStuck&) {}
   static void take(const RoundsDropped&) {}
+  static void take(const NothingHeard&) {}
   static void take(const AwakeChanged&) {}
 };
 
-Conversation::Options conversation_options(const RealtimeHost& host) {
+Conversation::Options conversation_options(const RealtimeHost& host, int sample_rate) {
   const TurnConfig& turn = host.session.turn;
   return {.make_recogniser = host.offer.has_recogniser ? host.make_recogniser : MakeRecogniser(),
-          .sample_rate = kRealtimeRate,
+          .sample_rate = sample_rate,
           // A client has no way to pause: its answer ends with the first words.
           .rules = {.language = host.offer.language, .until_left = Seconds(0)},
           .tells_pauses = turn.waits_for_pauses || turn.work == InputTimeWork::kPreempt,
@@ -29,13 +30,13 @@ Conversation::Options conversation_options(const RealtimeHost& host) {
 
 RealtimeConversation::RealtimeConversation(const RealtimeHost& host,
                                            serve::ConversationListener& listener,
-                                           std::string client)
+                                           std::string client, int sample_rate)
     : host_(host),
       listener_(listener),
       dialogue_(host, listener, conversation_),
       loop_(host, listener, conversation_, dialogue_, std::move(client)),
       input_(host, listener, conversation_, dialogue_),
-      conversation_(conversation_options(host), *this, host.clock, {}) {
+      conversation_(conversation_options(host, sample_rate), *this, host.clock, {}) {
   input_.use(dialogue_.settings());
   thread_ = std::jthread([this](const std::stop_token& stop) { loop_.run(stop); });
 }

@@ -27,6 +27,8 @@ struct ToldConversation : ConversationListener {
       if (on_broken_off) on_broken_off();
     } else if (const auto* lost = std::get_if<SpeechLost>(&event)) {
       lines.push_back("lost: " + lost->why);
+    } else if (std::holds_alternative<NothingHeard>(event)) {
+      lines.emplace_back("nothing heard");
     } else if (const auto* changed = std::get_if<AwakeChanged>(&event)) {
       lines.emplace_back(changed->is_awake ? "awake" : "asleep");
     }

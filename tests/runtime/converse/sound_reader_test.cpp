@@ -165,6 +165,12 @@ TEST(SoundReader, WhoPushesToTalkSaysWhereATurnBeginsAndEnds) {
   give(20, true);
   give(500, false);
   EXPECT_EQ(talk.desk.log.back(), "drop 1") << "too short to be a turn";
+  EXPECT_EQ(talk.told.lines, (std::vector<std::string>{"nothing heard"}));
+  give(500, true);
+  give(500, false);
+  talk.desk.utterance = 2;
+  talk.desk.end();
+  EXPECT_EQ(talk.told.lines.size(), 2u) << "no words";
 }
 
 TEST(SoundReader, APauseIsATranscriptOfItsOwnForWhoeverAsks) {
