@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/model_setup.h"
+#include "cli/prefix_store.h"
 #include "cli/setting_flags.h"
 #include "cli/tool_flags.h"
 #include "cli/voice_flags.h"
@@ -34,6 +35,8 @@
 #include "serve/openai/openai_api.h"
 #include "serve/openai/server_tools.h"
 #include "serve/pool_size.h"
+#include "serve/wyoming/announcement.h"
+#include "serve/wyoming/wyoming_satellites.h"
 #include "serve/wyoming/wyoming_server.h"
 #include "text/tokenizer.h"
 #include "voice/make_voice.h"
@@ -51,6 +54,7 @@ Examples:
   predgen serve
   predgen serve --system-prompt "You are a butler. Answer in one sentence." --language de --tts espeak --voice de
   predgen serve --wyoming-port 10700
+  predgen serve --satellite kitchen.local:10700
   predgen serve --model smollm2 --tts none --recogniser none             # text alone
   predgen serve --model qwen2.5-1.5b-instruct-q4_k_m --mcp examples/home.json
   predgen serve --config configs/runtime/serve.yaml max_sessions=4
@@ -191,6 +195,7 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
   serve::ServeConfig config = read_config(command, options);
   const auto grace = std::chrono::seconds(std::llround(std::ceil(config.limits.grace_seconds)));
   allow_time_to_stop(grace + std::chrono::seconds(5));
+  for (const std::string& one : config.wyoming.satellites) serve::satellite_address(one);
   serve::TcpServer::check_free(config.host, static_cast<int>(config.port));
   if (config.wyoming.port >= 0) {
     serve::TcpServer::check_free(config.wyoming.host, static_cast<int>(config.wyoming.port));
@@ -204,6 +209,9 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
   spdlog::info("loading {}; the address follows when it answers", config.model_name);
   const std::unique_ptr<const Voice> voice = make_voice(options.voice.parse());
   const Ears ears = load_ears(config.realtime.hearing);
+  if (ears.name.empty() && !config.wyoming.satellites.empty()) {
+    throw UserError("--satellite needs a recogniser; this hears {}", ears.summary);
+  }
   const GenerationDefaults defaults = read_generation_defaults(checkpoint->read_generation());
   EngineLock engine_lock;
   const std::shared_ptr<const LanguageModel> model = set_up_model(*checkpoint, options.model);
@@ -219,8 +227,10 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
 
   SystemClock clock(stop);
   serve::ServeMetrics metrics;
+  const std::unique_ptr<serve::PrefixStore> store =
+      open_prefix_store(config, options.model, *checkpoint, engine, engine_lock);
   serve::Completer completer(engine, engine_lock, *tokenizer, defaults, config, metrics, clock,
-                             costs);
+                             costs, store.get());
   std::optional<serve::ServerTools> tools;
   if (servers) completer.set_tools(tools.emplace(*servers, metrics, config.tools.api_keys_sha256));
   const serve::RealtimeHost host{
@@ -250,14 +260,33 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
         api.handle(request, reply, now);
       },
       [&](const serve::HttpRequest& head) { return api.begin_upload(head); });
+  std::optional<serve::WyomingSatellites> satellites;
+  if (!config.wyoming.satellites.empty()) {
+    satellites.emplace(config.wyoming.satellites, config.limits, host);
+  }
   std::optional<serve::WyomingServer> wyoming;
   if (config.wyoming.port >= 0)
     wyoming.emplace(config.wyoming, config.limits, host, program_version());
   print_addresses(config, ears.summary, voice_summary(options.voice, voice.get()), server.port(),
                   wyoming ? wyoming->port() : 0);
-  std::jthread other;
+  std::optional<serve::Announcement> announcement;
+  if (wyoming && config.wyoming.announce && !serve::is_local(config.wyoming.host)) {
+    announcement.emplace(fmt::format("predgen {}", wyoming->port()), wyoming->port());
+    if (!announcement->is_made()) {
+      spdlog::info(
+          "the Wyoming service is not announced: avahi-publish-service (Debian's avahi-utils) is "
+          "not there");
+    }
+  }
+  std::jthread other, others;
   if (wyoming) other = std::jthread([&](const std::stop_token& now) { run(*wyoming, now); });
-  const std::stop_callback on_stop(stop, [&other] { other.request_stop(); });
+  if (satellites) {
+    others = std::jthread([&](const std::stop_token& now) { satellites->run(now); });
+  }
+  const std::stop_callback on_stop(stop, [&] {
+    other.request_stop();
+    others.request_stop();
+  });
   server.run(stop);
   throw_if_stopped(stop);
 }

@@ -48,6 +48,14 @@ Settings settings_of(WyomingConfig& wyoming) {
        "at a time; three quarters at most for one address"},
       {"max_conversations", wyoming.max_conversations, between(1, 1024),
        "with those that wait for their next turn; three quarters at most busy for one address"},
+      Setting(
+          "satellites", wyoming.satellites,
+          "HOST:PORT of a satellite (wyoming-satellite) to speak with, with a wake phrase of its "
+          "own; as a flag it may be repeated")
+          .as("--satellite"),
+      {"announce", wyoming.announce,
+       "tell the local network of the service (zeroconf, by avahi-publish-service), unless host is "
+       "this machine alone"},
       {"insecure_without_key", wyoming.insecure_without_key, "any other machine may ask"}};
 }
 
@@ -89,10 +97,6 @@ Settings realtime_settings(ServeConfig& config, const Settings& session) {
   return settings;
 }
 
-bool is_local(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
 void check_host(const std::string& host) {
   if (!host.empty() && host.find_first_of(":/* ") == std::string::npos) return;
   throw UserError("--allowed-host {}: must be a name alone, such as pi.example.org", host);
@@ -119,6 +123,10 @@ void check_origin(const std::string& origin, bool has_keys) {
 
 }  // namespace
 
+bool is_local(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
 Settings settings_of(ServeConfig& config) {
   const Settings session = settings_of(static_cast<SessionOptions&>(config));
   return together(
@@ -144,7 +152,13 @@ Settings settings_of(ServeConfig& config) {
         {"max_sessions", config.max_sessions, between(1, 1024),
          "answers at a time, three quarters at most for one client; more are refused (429)"},
         {"cached_conversations", config.cached_conversations, between(0, 4096),
-         "whose caches wait for their next request"}},
+         "whose caches wait for their next request"},
+        Setting("prefix_cache", config.prefix_cache,
+                "DIR that keeps what the model has read of prompts' beginnings (system message, "
+                "functions) across restarts, as files; empty: none")
+            .as("--prefix-cache"),
+        {"prefix_cache_gib", config.prefix_cache_gib, between(0.001, 1e6),
+         "that these files may take; those used longest ago go first"}},
        only(session, {"max_context", "max_new_tokens", "think", "let_repeat", "pass_tokens"}),
        {{"pool_positions", config.pool_positions, at_least(0),
          "of all caches together; beyond them idle ones go to host memory; 0: by free memory"}},

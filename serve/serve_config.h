@@ -42,6 +42,8 @@ struct WyomingConfig {
   std::string host = "127.0.0.1";
   int64_t port = -1;  // -1: there is no such service
   int64_t connections = 16, max_conversations = 8;
+  std::vector<std::string> satellites{};  // HOST:PORT each
+  bool announce = true;                   // by zeroconf, where others can connect
   bool insecure_without_key = false;
 };
 
@@ -63,6 +65,8 @@ struct ServeConfig : SessionOptions {
   std::string model_name{};  // empty: the model folder's name
   std::vector<std::string> api_keys_sha256{}, allowed_hosts{}, allowed_origins{};
   int64_t max_sessions = 16, cached_conversations = 16;
+  std::string prefix_cache{};  // a folder; empty: none
+  double prefix_cache_gib = 2;
   int64_t pool_positions = 0;  // 0: by free memory
   RealtimeConfig realtime{};
   WyomingConfig wyoming{};
@@ -75,6 +79,9 @@ Settings settings_of(ServeConfig& config);
 /// UserError for unknown keys, wrong values, and invalid hashes. `file` empty: the defaults.
 ServeConfig read_serve_config(const std::filesystem::path& file,
                               const std::vector<std::string>& overrides);
+
+/// Whether only this machine can reach an address.
+bool is_local(const std::string& host);
 
 /// UserError if other machines, or any web page, could ask without a key, unless that is wanted,
 /// and for allowed hosts or origins that are none. Wyoming has no keys, and its own setting;

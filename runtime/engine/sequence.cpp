@@ -29,6 +29,48 @@ int64_t Sequence::replace(TokenSpan tokens) {
   return num_cached();
 }
 
+KvRows Sequence::rows(int64_t length) {
+  const KvLayout& layout = state_->layout();
+  PREDGEN_CHECK(layout.num_states == 0 && length > 0 && length <= num_cached() && length < size(),
+                "rows of {} tokens of {}", length, num_cached());
+  KvRows all;
+  std::vector<SequenceState::Piece> pieces;
+  for (int64_t layer = 0; layer < layout.num_layers; ++layer) {
+    state_->pieces(layer, 0, pieces);
+    std::vector<at::Tensor> keys, values;
+    for (size_t i = 0; i < pieces.size() && pieces[i].begin < length; ++i) {
+      const int64_t next = i + 1 < pieces.size() ? pieces[i + 1].begin : length;
+      const int64_t count = std::min(next, length) - pieces[i].begin;
+      keys.push_back(pieces[i].keys.narrow(2, 0, count));
+      values.push_back(pieces[i].values.narrow(2, 0, count));
+    }
+    all.emplace_back(at::cat(keys, 2).cpu(), at::cat(values, 2).cpu());
+  }
+  state_->cancel();
+  return all;
+}
+
+void Sequence::load(TokenSpan tokens, const KvRows& rows) {
+  const KvLayout& layout = state_->layout();
+  const int64_t length = rows.empty() ? 0 : rows.front().first.size(2);
+  PREDGEN_CHECK(size() == 0 && length < std::ssize(tokens) && layout.num_states == 0 &&
+                    std::ssize(rows) == layout.num_layers,
+                "{} layers of {} tokens cannot be loaded", rows.size(), length);
+  for (int64_t layer = 0; layer < layout.num_layers; ++layer) {
+    const auto& [keys, values] = rows[static_cast<size_t>(layer)];
+    const auto [num_heads, head_dim] = layout.heads(layer);
+    for (const at::Tensor& side : {keys, values}) {
+      PREDGEN_CHECK(side.sizes() == at::IntArrayRef({1, num_heads, length, head_dim}) &&
+                        side.scalar_type() == layout.options.dtype().toScalarType(),
+                    "rows of layer {} have another shape or type", layer);
+    }
+    state_->append(layer, keys, values);
+  }
+  state_->commit(length);
+  tokens_.assign(tokens.begin(), tokens.end());
+  truncate(size());
+}
+
 int64_t Sequence::num_common_with(TokenSpan tokens) const {
   return std::ranges::mismatch(tokens_, tokens).in2 - tokens.begin();
 }

@@ -1,13 +1,20 @@
 #pragma once
 
+#include <ATen/ATen.h>
+
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "model/sequence_state.h"
 #include "text/token_ids.h"
 
 namespace predgen {
+
+/// Keys and values [1,H,S,D] of each layer.
+using KvRows = std::vector<std::pair<at::Tensor, at::Tensor>>;
 
 /// The tokens of one conversation or candidate, and what the model keeps of a strict prefix of
 /// them. Tokens that are not cached are pending: the next pass runs them, so prefill, decoding and
@@ -42,6 +49,12 @@ class Sequence {
   int64_t num_common_with(TokenSpan tokens) const;
   /// What replace() would return.
   int64_t num_kept_by(TokenSpan tokens) const;
+  /// Copies of what is cached of the first `length` tokens, contiguous, on the CPU. Error for a
+  /// model that keeps states.
+  KvRows rows(int64_t length);
+  /// Of an empty one: these are its tokens, and `rows` are what is cached of the first of them.
+  /// Error if they are of another model; UserError if the pool is exhausted.
+  void load(TokenSpan tokens, const KvRows& rows);
   /// Of a draft that was run as a tree, keeps only the path with these indices (ascending) cached,
   /// in this order, if the state knows paths (SequenceState::keep()). The next append() makes it
   /// the sequence's own.

@@ -9,4 +9,8 @@ namespace predgen::serve {
 /// network (the first 64 bits). Empty: not connected.
 std::string peer_of(const boost::asio::ip::tcp::socket& socket);
 
+/// A peer that vanishes without a word, as a satellite whose network is gone, is noticed within
+/// half a minute: the connection ends.
+void notice_vanishing(boost::asio::ip::tcp::socket& socket);
+
 }  // namespace predgen::serve

@@ -191,6 +191,7 @@ int64_t TcpServer::Impl::num(bool are_served, const std::string* address) const 
 void TcpServer::Impl::take(std::unique_ptr<TcpConnection> connection,
                            const std::stop_token& drain) {
   ::fcntl(connection->socket().native_handle(), F_SETFD, FD_CLOEXEC);
+  notice_vanishing(connection->socket());
   const std::string address = peer_of(connection->socket());
   remove_ended();
   Way way = is_draining ? Way::kLate : Way::kServe;

@@ -41,16 +41,10 @@ constexpr size_t kLoopTokens = 16;  // between two checks whether an answer is i
 
 }  // namespace
 
-void CompletionUsage::add(const CompletionUsage& other) {
-  completion_tokens += other.completion_tokens;
-  accepted_tokens += other.accepted_tokens;
-  rejected_tokens += other.rejected_tokens;
-  thought_tokens += other.thought_tokens;
-}
-
 Completer::Completer(Engine& engine, EngineLock& engine_lock, const Tokenizer& tokenizer,
                      const GenerationDefaults& defaults, const ServeConfig& config,
-                     ServeMetrics& metrics, const Clock& clock, const PassCosts& costs)
+                     ServeMetrics& metrics, const Clock& clock, const PassCosts& costs,
+                     PrefixStore* store)
     : engine_(engine),
       engine_lock_(engine_lock),
       tokenizer_(tokenizer),
@@ -62,7 +56,8 @@ Completer::Completer(Engine& engine, EngineLock& engine_lock, const Tokenizer& t
       costs_(costs),
       grammars_(tokenizer),
       sessions_(config.max_sessions),
-      prefix_cache_(engine, context_length_, config.cached_conversations) {
+      stores_prefixes_(store != nullptr),
+      prefix_cache_(engine, engine_lock, context_length_, config.cached_conversations, store) {
   engine.observe_passes([&](const PassSize& size) {
     metrics_.count_pass(size);
     metrics_.note_pool(engine_.pool());
@@ -91,15 +86,16 @@ void Completer::check_tools(const CompletionRequest& request) const {
 
 std::shared_ptr<const Grammar> Completer::grammar(const CompletionRequest& request,
                                                   AnswerStart start) {
-  const bool is_required = request.tool_choice.kind == ToolChoice::Kind::kRequired;
+  const auto calls = request.tool_choice.kind == ToolChoice::Kind::kRequired
+                         ? AnswerRules::Calls::kRequired
+                         : AnswerRules::Calls::kAllowed;
   const bool names_home = config_.tools.constrain_names && request.is_chat();
-  AnswerRules rules{
-      .form = request.form,
-      .tools = request.tools,
-      .calls = is_required ? AnswerRules::Calls::kRequired : AnswerRules::Calls::kAllowed,
-      .only_tool = request.tool_choice.only,
-      .has_many_calls = request.has_many_calls,
-      .start = start};
+  AnswerRules rules{.form = request.form,
+                    .tools = request.tools,
+                    .calls = calls,
+                    .only_tool = request.tool_choice.only,
+                    .has_many_calls = request.has_many_calls,
+                    .start = start};
   if (rules.allow_anything()) return nullptr;
   try {
     if (names_home) rules.tools = with_home_names(request.tools, std::get<0>(request.prompt));
@@ -131,6 +127,16 @@ TokenIds Completer::prompt_ids(const CompletionRequest& request) const {
   } catch (const UserError& error) {
     throw invalid(field, error);
   }
+}
+
+int64_t Completer::num_static(const CompletionRequest& request, TokenSpan prompt) const {
+  if (!stores_prefixes_ || !request.is_chat()) return 0;
+  CompletionRequest other = request;
+  auto& messages = std::get<0>(other.prompt);
+  messages.erase(std::ranges::find(messages, "user", &Message::role), messages.end());
+  if (messages.empty() && request.tools.empty()) return 0;
+  messages.push_back({.role = "user", .content = "?"});
+  return std::ranges::mismatch(prompt_ids(other), prompt).in2 - prompt.begin();
 }
 
 std::vector<TokenIds> Completer::prediction_ids(const CompletionRequest& request) const {
@@ -186,6 +192,7 @@ Completer::Job Completer::prepare(const CompletionRequest& request, const std::s
 void Completer::fill(Job& job, const CompletionRequest& request) {
   check_tools(request);
   job.prompt_ = prompt_ids(request);
+  job.num_static_ = num_static(request, job.prompt_);
   job.predictions_ = prediction_ids(request);
   job.stop_ = request.stop;
   job.tools_ = request.tools;
@@ -304,7 +311,7 @@ CompletionResult Completer::complete_once(const Job& job, int64_t choice, const 
   result.usage.accepted_tokens = generated.num_accepted;
   result.usage.rejected_tokens = generated.num_checked - generated.num_accepted;
   metrics_.count_generated(generated.num_new_tokens);
-  prefix_cache_.keep(job.client_, std::move(sequence));
+  prefix_cache_.keep(job.client_, std::move(sequence), job.num_static_);
   metrics_.note_pool(engine_.pool());
   return result;
 }

@@ -32,7 +32,12 @@ struct CompletionUsage {
   int64_t thought_tokens = 0;  // of the completion's
 
   /// Adds what another answer to the same prompt took.
-  void add(const CompletionUsage& other);
+  void add(const CompletionUsage& other) {
+    completion_tokens += other.completion_tokens;
+    accepted_tokens += other.accepted_tokens;
+    rejected_tokens += other.rejected_tokens;
+    thought_tokens += other.thought_tokens;
+  }
 };
 
 struct CompletionResult {
@@ -46,10 +51,10 @@ struct CompletionResult {
 class Completer {
  public:
   /// `engine` and `tokenizer` are of one model, `defaults` are those in its folder. `costs`: see
-  /// GeneratorConfig.
+  /// GeneratorConfig. `store`: of prompts' beginnings; null: none.
   Completer(Engine& engine, EngineLock& engine_lock, const Tokenizer& tokenizer,
             const GenerationDefaults& defaults, const ServeConfig& config, ServeMetrics& metrics,
-            const Clock& clock, const PassCosts& costs = {});
+            const Clock& clock, const PassCosts& costs = {}, PrefixStore* store = nullptr);
 
   /// A request to be answered; counts as a session while it lives.
   class Job {
@@ -58,6 +63,7 @@ class Completer {
     std::shared_ptr<const void> session_;
     Seconds begin_{0};
     TokenIds prompt_;
+    int64_t num_static_ = 0;  // of its first tokens: PrefixCache::keep()
     std::vector<TokenIds> predictions_;
     std::vector<std::string> stop_;
     GenerationConfig generation_;
@@ -112,6 +118,8 @@ class Completer {
   /// What the answer must be, by its form and its tools; null: any text.
   std::shared_ptr<const Grammar> grammar(const CompletionRequest& request, AnswerStart start);
   TokenIds prompt_ids(const CompletionRequest& request) const;
+  /// How many first tokens of the prompt come from what a conversation begins with.
+  int64_t num_static(const CompletionRequest& request, TokenSpan prompt) const;
   std::optional<SamplingConfig> sampling(const CompletionRequest& request) const;
   /// Drafts as in Guess: one, or none.
   std::vector<TokenIds> prediction_ids(const CompletionRequest& request) const;
@@ -129,6 +137,7 @@ class Completer {
   const PassCosts costs_;
   GrammarCompiler grammars_;
   Slots sessions_;
+  const bool stores_prefixes_;
   PrefixCache prefix_cache_;  // with the engine lock
   const ServerTools* tools_ = nullptr;
 };

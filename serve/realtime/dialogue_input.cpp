@@ -106,6 +106,11 @@ void DialogueInput::append_sound(const std::string& base64) {
   with_sound([&] { conversation_.add_sound(decoder_->decode(*bytes)); });
 }
 
+void DialogueInput::add_sound(std::span<const float> samples) {
+  expect_sound();
+  with_sound([&] { conversation_.add_sound(samples); });
+}
+
 void DialogueInput::commit_sound() {
   expect_sound();
   {

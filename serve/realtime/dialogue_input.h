@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "hear/transcripts/transcript_lines.h"
@@ -28,10 +29,12 @@ class DialogueInput {
   void hear(const TranscriptLine& line);
   /// How sound comes, and how turns end in it.
   void use(const RealtimeSettings& settings);
-  /// ApiError without a recogniser, or when the server stops; the next three do that, too.
+  /// ApiError without a recogniser, or when the server stops; the next four do that, too.
   void expect_sound();
   /// Any number of bytes in that format, in base64. ApiError for anything else.
   void append_sound(const std::string& base64);
+  /// The same, mono in [-1,1], at the conversation's rate.
+  void add_sound(std::span<const float> samples);
   /// The turn's item follows when it is understood, and so does a response requested before that.
   /// ApiError if there is no sound, or it was lost.
   void commit_sound();

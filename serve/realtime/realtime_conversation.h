@@ -16,10 +16,10 @@ namespace predgen::serve {
 /// must not call the dialogue.
 class RealtimeConversation : private predgen::ConversationListener {
  public:
-  /// `client`: for the engine lock; empty: a client of its own. UserError if the voice is not
-  /// available. Borrows both.
+  /// `client`: for the engine lock; empty: a client of its own. `sample_rate`: of the sound that
+  /// comes, in Hz. UserError if the voice is not available. Borrows both.
   RealtimeConversation(const RealtimeHost& host, serve::ConversationListener& listener,
-                       std::string client = {});
+                       std::string client = {}, int sample_rate = kRealtimeRate);
   ~RealtimeConversation() override;
   RealtimeConversation(const RealtimeConversation&) = delete;
   RealtimeConversation& operator=(const RealtimeConversation&) = delete;

@@ -110,6 +110,7 @@ bool WyomingClient::enter(const Json& data, const std::string& text) {
     conversation_ = host_.conversations.enter(context["conversation_id"],
                                               {.sender = &sender_,
                                                .peer = peer_,
+                                               .has_id = id.has_value(),
                                                .context = context,
                                                .on_end =
                                                    [this] {
@@ -152,7 +153,7 @@ void WyomingClient::hear(const TranscriptLine& line) {
 }
 
 void WyomingClient::leave() {
-  if (conversation_ && conversation_->leave(&sender_) && is_asked_) --num_under_way_;
+  if (conversation_ && conversation_->leave(sender_) && is_asked_) --num_under_way_;
   conversation_.reset();
   has_turn_ = is_asked_ = false;
 }

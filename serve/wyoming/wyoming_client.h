@@ -14,19 +14,17 @@ namespace predgen::serve {
 
 /// Handles a connection's events: hears sound, answers transcripts, and makes sound for texts. Used
 /// by the connection's thread; borrows both.
-class WyomingClient {
+class WyomingClient : public WyomingReceiver {
  public:
   /// `peer`: the client's address.
   WyomingClient(const WyomingHost& host, WyomingSender& sender, std::string peer = {})
       : host_(host), sender_(sender), peer_(std::move(peer)) {}
   /// Ends work in progress.
-  ~WyomingClient();
+  ~WyomingClient() override;
 
-  /// UserError for an event that cannot be understood; unknown events are ignored, as the protocol
-  /// requires.
-  void take(const WyomingEvent& event);
-  /// Closes the connection once nothing is in progress.
-  void drain();
+  /// Unknown events are ignored, as the protocol requires.
+  void take(const WyomingEvent& event) override;
+  void drain() override;
 
  private:
   using Action = void (WyomingClient::*)(const Json& data);

@@ -4,21 +4,31 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <optional>
+#include <functional>
+#include <memory>
+#include <stop_token>
 #include <string>
 
 #include "serve/http/send_queue.h"
 #include "serve/http/tcp_server.h"
-#include "serve/wyoming/wyoming_client.h"
+#include "serve/serve_config.h"
+#include "serve/wyoming/wyoming_sender.h"
 
 namespace predgen::serve {
 
-/// A client's connection that speaks Wyoming. Used by one thread, but for the sender's part. Every
-/// wait has a limit.
+/// A connection that speaks Wyoming. Used by one thread, but for the sender's part. Every wait has
+/// a limit.
 class WyomingConnection : public TcpConnection, public WyomingSender {
  public:
-  /// Borrows it.
-  explicit WyomingConnection(const WyomingHost& host);
+  /// Makes what takes the events, when the connection begins. `peer`: the other end's address.
+  using MakeReceiver =
+      std::function<std::unique_ptr<WyomingReceiver>(WyomingSender& sender, std::string peer)>;
+
+  WyomingConnection(const HttpLimits& limits, MakeReceiver make);
+
+  /// Connects to a server, instead of being accepted. Error if that is not possible, or takes more
+  /// than 5 s; Interrupted after `stop`.
+  void connect(const std::string& host, int port, const std::stop_token& stop);
 
   boost::asio::ip::tcp::socket& socket() override { return socket_; }
   void serve(const std::stop_token& drain, const std::stop_token& stop) override;
@@ -40,7 +50,8 @@ class WyomingConnection : public TcpConnection, public WyomingSender {
   /// Without a word to the client.
   void abort();
 
-  const WyomingHost& host_;
+  const HttpLimits limits_;
+  const MakeReceiver make_;
   boost::asio::io_context context_{1};
   boost::asio::ip::tcp::socket socket_{context_};
   Timer send_timer_{context_}, silence_timer_{context_}, end_timer_{context_};
@@ -48,7 +59,7 @@ class WyomingConnection : public TcpConnection, public WyomingSender {
   std::array<char, 16 << 10> input_{};
   bool is_failed_ = false;  // what still comes is not looked at
   SendQueue queue_;
-  std::optional<WyomingClient> served_;  // this thread's
+  std::unique_ptr<WyomingReceiver> receiver_;  // this thread's
 };
 
 }  // namespace predgen::serve

@@ -6,6 +6,17 @@
 #include "serve/api_error.h"
 
 namespace predgen::serve {
+namespace {
+
+/// Does it, unless there is nothing to end, or no room for it.
+void try_quietly(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const ApiError&) {
+  }
+}
+
+}  // namespace
 
 bool WyomingConversation::enter(Client client) {
   const Lock lock(mutex_);
@@ -25,30 +36,49 @@ void WyomingConversation::hear(const TranscriptLine& line) {
   if (is_broken_) finish(kServerFault);  // nothing else would
 }
 
-bool WyomingConversation::leave(const WyomingSender* sender) {
+void WyomingConversation::give_up() {
+  try_quietly([this] { conversation_.input().hear({.text = ""}); });
+  const Lock lock(mutex_);
+  is_taken_ = false;
+}
+
+bool WyomingConversation::leave(const WyomingSender& sender) {
   {
     const Lock lock(mutex_);
-    if (!is_taken_ || client_.sender != sender) return false;
+    if (!is_taken_ || client_.sender != &sender) return false;
     client_ = {};
+    is_leaving_ = true;
   }
-  const auto attempt = [](const std::function<void()>& work) {
-    try {
-      work();
-    } catch (const ApiError&) {  // there is nothing to end, or no room for it
-    }
-  };
-  attempt([this] { conversation_.dialogue().cancel(""); });
-  attempt([this] { conversation_.input().hear({.text = ""}); });  // words without an end
-  Lock lock(mutex_);
-  answer_ended_.wait(lock.native(),
-                     [&]() REQUIRES(mutex_) { return !is_answering_ || is_broken_; });
-  is_taken_ = false;
+  try_quietly([this] { conversation_.dialogue().cancel(""); });
+  try_quietly([this] { conversation_.input().hear({.text = ""}); });  // words without an end
+  {
+    Lock lock(mutex_);
+    answer_ended_.wait(lock.native(),
+                       [&]() REQUIRES(mutex_) { return !is_answering_ || is_broken_; });
+  }
+  {  // what nobody waits for is not done with the next turn
+    const Lock lock(conversation_.dialogue().mutex());
+    conversation_.dialogue().items().forget_pending();
+  }
+  const Lock lock(mutex_);
+  is_taken_ = is_leaving_ = false;
+  answer_ended_.notify_all();
   return true;
+}
+
+void WyomingConversation::wait_left() {
+  Lock lock(mutex_);
+  answer_ended_.wait(lock.native(), [&]() REQUIRES(mutex_) { return !is_leaving_; });
 }
 
 bool WyomingConversation::is_free() const {
   const Lock lock(mutex_);
   return !is_taken_;
+}
+
+bool WyomingConversation::is_leaving() const {
+  const Lock lock(mutex_);
+  return is_leaving_;
 }
 
 bool WyomingConversation::is_broken() const {

@@ -24,24 +24,32 @@ class WyomingConversation : private ConversationListener {
   struct Client {
     WyomingSender* sender = nullptr;
     std::string peer{};  // its address
+    bool has_id = true;  // it names the conversation; else a new one has a new name
     Json context{};
     // Before and after the last events of a turn. They must not call the conversation.
     std::function<void()> on_end{}, on_done{};
     // The answer's first sentence, once, when it is complete; must not call it, either.
     std::function<void(const std::string& sentence)> on_opening{};
   };
-  /// A turn begins. False: another one is under way. Without a sender it is nobody's yet.
+  /// A turn begins. False: another one is under way. Without a sender it is nobody's yet, and has
+  /// no final line.
   bool enter(Client client);
   /// The turn in progress, which is nobody's, is this client's from now on.
   void hand_to(Client client);
+  /// The turn in progress, which is nobody's, is given up: its draft stops before the next pass.
+  void give_up();
   /// What was said so far; a final line begins the answer. ApiError if no answer is possible.
   void hear(const TranscriptLine& line);
-  /// Ends the turn before its next pass if it is still this client's, or nobody's for null, which
-  /// is returned; nothing more of it is sent or called.
-  bool leave(const WyomingSender* sender);
+  /// Ends the turn before its next pass if it is still this client's, which is returned; nothing
+  /// more of it is sent or called.
+  bool leave(const WyomingSender& sender);
+  /// Returns when no client is leaving.
+  void wait_left();
 
   /// Whether no turn is under way.
   bool is_free() const;
+  /// Whether a client is leaving a turn, which will then be over.
+  bool is_leaving() const;
   /// Whether it will never answer again.
   bool is_broken() const;
 
@@ -58,6 +66,7 @@ class WyomingConversation : private ConversationListener {
   std::string text_ GUARDED_BY(mutex_);        // of the answer so far
   SentenceEndFinder ends_ GUARDED_BY(mutex_);  // in it
   bool is_taken_ GUARDED_BY(mutex_) = false;
+  bool is_leaving_ GUARDED_BY(mutex_) = false;
   bool has_begun_ GUARDED_BY(mutex_) = false;
   bool is_answering_ GUARDED_BY(mutex_) = false;
   bool is_broken_ GUARDED_BY(mutex_) = false;

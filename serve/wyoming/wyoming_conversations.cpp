@@ -1,6 +1,8 @@
 #include "serve/wyoming/wyoming_conversations.h"
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <utility>
 
 #include "serve/serve_config.h"
@@ -13,133 +15,186 @@ namespace {
 /// How long a turn that was heard waits for its client, and how long ago a conversation may have
 /// been used that a new turn still continues: as Home Assistant has it.
 constexpr Seconds kPatience(10), kContinued(300);
+/// How often it is looked whether a turn waits in vain.
+constexpr std::chrono::milliseconds kLookEvery{500};
+
+bool is_busy(const WyomingConversation& conversation, bool is_heard) {
+  return !is_heard && !conversation.is_free();
+}
 
 }  // namespace
 
-std::shared_ptr<WyomingConversation> WyomingConversations::enter(const std::string& id,
-                                                                 WyomingConversation::Client client,
-                                                                 const std::string& text) {
-  const std::string peer = client.peer;
-  std::list<Kept> old;  // which end without the mutex
-  {
-    const Lock lock(mutex_);
-    if (const auto heard = find_heard(peer, id, text); heard != kept_.end()) {
-      heard->id = id;
-      heard->heard.reset();
-      heard->entered = host_.clock.now();
-      heard->conversation->hand_to(std::move(client));
-      kept_.splice(kept_.end(), kept_, heard);
-      return kept_.back().conversation;
-    }
+std::shared_ptr<WyomingConversation> WyomingConversations::enter(
+    const std::string& id, const WyomingConversation::Client& client, const std::string& text) {
+  while (true) {
+    std::shared_ptr<WyomingConversation> leaving;
+    if (auto entered = try_enter(id, client, text, leaving)) return entered;
+    leaving->wait_left();
   }
-  drop_heard(peer, id);
-  const Lock lock(mutex_);
-  const auto found = find(peer, id);
-  const bool is_busy = found != kept_.end() && !found->conversation->is_free();
-  if (!is_busy && num_busy(peer) >= share_of_address(max_conversations_)) refuse();
-  if (found != kept_.end()) {
-    if (!found->conversation->enter(std::move(client))) {
-      throw ApiError({.status = 409, .code = "conversation_is_busy"},
-                     "another turn of this conversation is under way: wait for its answer");
-    }
-    found->entered = host_.clock.now();
-    kept_.splice(kept_.end(), kept_, found);
-    return kept_.back().conversation;
-  }
-  old = remove_old();
-  if (std::ssize(kept_) >= max_conversations_) refuse();
-  const auto added = add(id, peer);
-  added->conversation->enter(std::move(client));
-  return added->conversation;
 }
 
-std::shared_ptr<WyomingConversation> WyomingConversations::listen(const std::string& peer) {
-  drop_heard(peer, "");
+std::shared_ptr<WyomingConversation> WyomingConversations::try_enter(
+    const std::string& id, const WyomingConversation::Client& client, const std::string& text,
+    std::shared_ptr<WyomingConversation>& leaving) {
   std::list<Kept> old;
   const Lock lock(mutex_);
-  if (num_busy(peer) >= share_of_address(max_conversations_)) return nullptr;
-  auto last = find_last(peer);
-  if (last == kept_.end()) {
-    old = remove_old();
-    if (std::ssize(kept_) >= max_conversations_) return nullptr;
-    last = add(std::nullopt, peer);
+  drop_late(old);
+  Place place = find(client.peer, id);
+  if (place != kept_.end() && is_busy(*place->conversation, place->heard.has_value())) {
+    leaving = place->conversation;
+    if (leaving->is_leaving()) return nullptr;
+    throw ApiError({.status = 409, .code = "conversation_is_busy"},
+                   "another turn of this conversation is under way: wait for its answer");
   }
-  if (!last->conversation->enter({})) return nullptr;
-  last->heard.emplace();
-  return last->conversation;
+  if (num_turns(client.peer, /*with_heard=*/false) >= share_of_address(max_conversations_)) {
+    refuse();
+  }
+  if (const Place heard = find_heard(client.peer, id, text); heard != kept_.end()) {
+    place = heard;
+    place->conversation->hand_to(client);
+  } else {
+    if (place == kept_.end()) {
+      make_room(/*is_guess=*/false, old);
+      if (is_full()) refuse();
+      place = add(id, client.peer);
+    }
+    if (place->heard) place->conversation->give_up();
+    place->conversation->enter(client);
+  }
+  place->id = id;
+  place->is_named = client.has_id;
+  place->heard.reset();
+  place->entered = host_.clock.now();
+  kept_.splice(kept_.end(), kept_, place);
+  return place->conversation;
 }
 
-void WyomingConversations::hear(const std::shared_ptr<WyomingConversation>& conversation,
-                                const std::string& words) {
+int64_t WyomingConversations::listen(const std::string& peer) {
+  std::list<Kept> old;
   const Lock lock(mutex_);
-  const auto found = std::ranges::find(kept_, conversation, &Kept::conversation);
-  if (found == kept_.end() || !found->heard || found->heard->until) return;
+  drop_late(old);
+  if (num_turns(peer, /*with_heard=*/true) >= share_of_address(max_conversations_)) return 0;
+  Place place = find_last(peer);
+  if (place == kept_.end()) {
+    make_room(/*is_guess=*/true, old);
+    if (is_full()) return 0;
+    place = add(std::nullopt, peer);
+  }
+  place->conversation->enter({});
+  place->heard = {.turn = ++last_turn_};
+  return last_turn_;
+}
+
+void WyomingConversations::hear(int64_t turn, const std::string& words) {
+  const Lock lock(mutex_);
+  const Place heard = find_turn(turn);
+  if (heard == kept_.end()) return;
   try {
-    conversation->hear({.text = words});
+    heard->conversation->hear({.text = words});
   } catch (const ApiError&) {  // too long to draft for
   }
 }
 
-void WyomingConversations::expect(const std::shared_ptr<WyomingConversation>& conversation,
-                                  const std::string& text) {
+void WyomingConversations::expect(int64_t turn, const std::string& text) {
   const Lock lock(mutex_);
-  const auto found = std::ranges::find(kept_, conversation, &Kept::conversation);
-  if (found == kept_.end() || !found->heard) return;
-  found->heard = {.words = bare_words(text), .until = host_.clock.now() + kPatience};
+  const Place heard = find_turn(turn);
+  if (heard == kept_.end()) return;
+  heard->heard->words = bare_words(text);
+  heard->heard->until = host_.clock.now() + kPatience;
+  changed_.notify_all();
 }
 
-void WyomingConversations::forget(const std::shared_ptr<WyomingConversation>& conversation) {
-  {
-    const Lock lock(mutex_);
-    const auto found = std::ranges::find(kept_, conversation, &Kept::conversation);
-    if (found == kept_.end() || !found->heard) return;
-    found->heard.reset();
-  }
-  conversation->leave(nullptr);
+void WyomingConversations::forget(int64_t turn) {
+  std::list<Kept> old;
+  const Lock lock(mutex_);
+  if (const Place heard = find_turn(turn); heard != kept_.end()) give_up(heard, old);
 }
 
-void WyomingConversations::drop_heard(const std::string& peer, const std::string& id) {
-  std::vector<std::shared_ptr<WyomingConversation>> dropped;
-  {
-    const Lock lock(mutex_);
-    for (const Kept& one : kept_) {
-      if (!one.heard) continue;
-      const bool is_late = one.heard->until.value_or(host_.clock.now()) < host_.clock.now();
-      if (is_late || (one.peer == peer && one.id == id)) dropped.push_back(one.conversation);
+void WyomingConversations::watch(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    std::list<Kept> old;
+    Lock lock(mutex_);
+    const auto waits = [&]() REQUIRES(mutex_) {
+      return std::ranges::any_of(kept_,
+                                 [](const Kept& one) { return one.heard && one.heard->until; });
+    };
+    if (waits()) {
+      changed_.wait_for(lock, stop, kLookEvery, [] { return false; });
+    } else {
+      changed_.wait(lock, stop, waits);
     }
+    drop_late(old);
   }
-  for (const auto& conversation : dropped) forget(conversation);
 }
 
-std::list<WyomingConversations::Kept>::iterator WyomingConversations::find(const std::string& peer,
-                                                                           const std::string& id) {
+void WyomingConversations::give_up(Place heard, std::list<Kept>& old) {
+  // What has no id is found by nobody.
+  if (!heard->id) return old.splice(old.end(), kept_, heard);
+  heard->conversation->give_up();
+  heard->heard.reset();
+}
+
+void WyomingConversations::drop_late(std::list<Kept>& old) {
+  const Seconds now = host_.clock.now();
+  for (auto one = kept_.begin(); one != kept_.end();) {
+    const Place next = std::next(one);
+    if (one->heard && one->heard->until.value_or(now) < now) give_up(one, old);
+    one = next;
+  }
+}
+
+void WyomingConversations::make_room(bool is_guess, std::list<Kept>& old) {
+  const auto remove = [&](const std::function<bool(const Kept&)>& must_go) REQUIRES(mutex_) {
+    for (auto one = kept_.begin(); one != kept_.end();) {
+      const Place next = std::next(one);
+      if (!is_busy(*one->conversation, one->heard.has_value()) && must_go(*one)) {
+        old.splice(old.end(), kept_, one);
+      }
+      one = next;
+    }
+  };
+  remove([&](const Kept& one) { return is_over(one); });
+  // A guess takes the place of no other, nor of what its client may still go on with. A client
+  // first takes that of what no other has named.
+  remove([&](const Kept& one) REQUIRES(mutex_) {
+    return is_full() && (is_guess ? !one.heard && !is_recent(one) : !one.is_named);
+  });
+  if (!is_guess) remove([&](const Kept&) REQUIRES(mutex_) { return is_full(); });
+}
+
+WyomingConversations::Place WyomingConversations::find(const std::string& peer,
+                                                       const std::string& id) {
   return std::ranges::find_if(
       kept_, [&](const Kept& one) { return one.id == id && one.peer == peer && !is_over(one); });
 }
 
-std::list<WyomingConversations::Kept>::iterator WyomingConversations::find_heard(
-    const std::string& peer, const std::string& id, const std::string& text) {
+WyomingConversations::Place WyomingConversations::find_turn(int64_t turn) {
+  return std::ranges::find_if(
+      kept_, [&](const Kept& one) { return one.heard && one.heard->turn == turn; });
+}
+
+WyomingConversations::Place WyomingConversations::find_heard(const std::string& peer,
+                                                             const std::string& id,
+                                                             const std::string& text) {
   const std::string words = bare_words(text);
   const bool is_new = find(peer, id) == kept_.end();
   return std::ranges::find_if(kept_, [&](const Kept& one) {
     const bool is_mine = one.id == id || (!one.id && is_new);
     return is_mine && one.peer == peer && one.heard && !words.empty() &&
-           one.heard->words == words && *one.heard->until >= host_.clock.now() &&
-           !one.conversation->is_broken();
+           one.heard->words == words && !one.conversation->is_broken();
   });
 }
 
-std::list<WyomingConversations::Kept>::iterator WyomingConversations::find_last(
-    const std::string& peer) {
+WyomingConversations::Place WyomingConversations::find_last(const std::string& peer) {
   const auto last = std::ranges::find_if(kept_.rbegin(), kept_.rend(), [&](const Kept& one) {
     return one.peer == peer && one.id && one.conversation->is_free() && !is_over(one) &&
-           host_.clock.now() - one.entered <= kContinued;
+           is_recent(one);
   });
   return last == kept_.rend() ? kept_.end() : std::prev(last.base());
 }
 
-std::list<WyomingConversations::Kept>::iterator WyomingConversations::add(
-    std::optional<std::string> id, const std::string& peer) {
+WyomingConversations::Place WyomingConversations::add(std::optional<std::string> id,
+                                                      const std::string& peer) {
   kept_.push_back({.id = std::move(id),
                    .peer = peer,
                    .entered = host_.clock.now(),
@@ -147,9 +202,10 @@ std::list<WyomingConversations::Kept>::iterator WyomingConversations::add(
   return std::prev(kept_.end());
 }
 
-int64_t WyomingConversations::num_busy(const std::string& peer) const {
-  return std::ranges::count_if(
-      kept_, [&](const Kept& one) { return one.peer == peer && !one.conversation->is_free(); });
+int64_t WyomingConversations::num_turns(const std::string& peer, bool with_heard) const {
+  return std::ranges::count_if(kept_, [&](const Kept& one) {
+    return one.peer == peer && is_busy(*one.conversation, one.heard && !with_heard);
+  });
 }
 
 void WyomingConversations::refuse() const {
@@ -164,15 +220,8 @@ bool WyomingConversations::is_over(const Kept& one) const {
   return is_idle || one.conversation->is_broken();
 }
 
-std::list<WyomingConversations::Kept> WyomingConversations::remove_old() {
-  std::list<Kept> old;
-  for (auto one = kept_.begin(); one != kept_.end();) {
-    const auto next = std::next(one);
-    const bool must_go = is_over(*one) || std::ssize(kept_) >= max_conversations_;
-    if (must_go && one->conversation->is_free()) old.splice(old.end(), kept_, one);
-    one = next;
-  }
-  return old;
+bool WyomingConversations::is_recent(const Kept& one) const {
+  return host_.clock.now() - one.entered <= kContinued;
 }
 
 }  // namespace predgen::serve

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <list>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
+#include <thread>
 
 #include "core/mutex.h"
 #include "serve/wyoming/wyoming_conversation.h"
@@ -19,66 +20,91 @@ namespace predgen::serve {
 /// Sound comes before its conversation is known: Home Assistant asks for a transcript first, then
 /// for the answer to it, each over a connection of its own. A turn that is heard (listen()) is
 /// guessed to belong to the conversation that the same client used last, and is its client's when
-/// that comes with the same words.
+/// that comes with the same words. Until then it gives way to whoever asks for an answer.
 class WyomingConversations {
  public:
   /// A conversation without a turn for `idle_seconds` is forgotten.
   WyomingConversations(const RealtimeHost& host, int64_t max_conversations, double idle_seconds)
-      : host_(host), max_conversations_(max_conversations), idle_(idle_seconds) {}
+      : host_(host),
+        max_conversations_(max_conversations),
+        idle_(idle_seconds),
+        thread_([this](const std::stop_token& stop) { watch(stop); }) {}
 
   /// Begins a turn of this client's conversation `id`, which may be new, or takes over the one that
-  /// was heard with the words of `text`; empty: there is none. ApiError if another turn of the
-  /// conversation is in progress, or turns of too many others, of this client or of all.
+  /// was heard with the words of `text`; empty: there is none. Waits while a client leaves the
+  /// conversation. ApiError if another turn of it is in progress, or turns of too many others, of
+  /// this client or of all.
   std::shared_ptr<WyomingConversation> enter(const std::string& id,
-                                             WyomingConversation::Client client,
+                                             const WyomingConversation::Client& client,
                                              const std::string& text = {});
 
   /// A turn whose sound comes from `peer`: what is heard goes to the conversation, which drafts.
-  /// Null: too many others are in progress, so nothing is drafted.
-  std::shared_ptr<WyomingConversation> listen(const std::string& peer);
-  /// What was said so far in a turn that listen() began, unless it has another user by now.
-  void hear(const std::shared_ptr<WyomingConversation>& conversation, const std::string& words);
-  /// These are the words of a turn that listen() began. It waits for its client, for 10 s.
-  void expect(const std::shared_ptr<WyomingConversation>& conversation, const std::string& text);
-  /// Ends a turn that listen() began, unless it has a client. Null: nothing.
-  void forget(const std::shared_ptr<WyomingConversation>& conversation);
+  /// Returns its number, for the three below. 0: there is no room, so nothing is drafted.
+  int64_t listen(const std::string& peer);
+  /// What was said so far in a turn, unless it has a client or was given up.
+  void hear(int64_t turn, const std::string& words);
+  /// These are the words of a turn. It waits for its client, for 10 s.
+  void expect(int64_t turn, const std::string& text);
+  /// Ends a turn, unless it has a client.
+  void forget(int64_t turn);
 
  private:
   /// A turn without a client.
   struct Heard {
-    std::string words;             // bare_words(); empty: its sound still comes
-    std::optional<Seconds> until;  // that it waits
+    int64_t turn = 0;
+    std::string words{};             // bare_words(); empty: its sound still comes
+    std::optional<Seconds> until{};  // that it waits
   };
   struct Kept {
     std::optional<std::string> id;  // nullopt: its first turn is without a client
+    bool is_named = false;          // a client has chosen or used the id
     std::string peer;
     Seconds entered{0};
     std::shared_ptr<WyomingConversation> conversation;
     std::optional<Heard> heard{};
   };
-  /// Gives up turns that wait in vain, or are in the conversation that `id` names.
-  void drop_heard(const std::string& peer, const std::string& id);
-  std::list<Kept>::iterator find(const std::string& peer, const std::string& id) REQUIRES(mutex_);
+  using Place = std::list<Kept>::iterator;
+
+  /// As enter(). Null: the conversation is being left by `leaving`'s client.
+  std::shared_ptr<WyomingConversation> try_enter(const std::string& id,
+                                                 const WyomingConversation::Client& client,
+                                                 const std::string& text,
+                                                 std::shared_ptr<WyomingConversation>& leaving);
+  /// Gives up turns that wait in vain, until the stop.
+  void watch(const std::stop_token& stop);
+
+  // What they remove goes to `old`, which ends without the mutex.
+
+  void give_up(Place heard, std::list<Kept>& old) REQUIRES(mutex_);
+  void drop_late(std::list<Kept>& old) REQUIRES(mutex_);
+  /// Removes what is over and, if need be, what gives way to a client, or to a mere guess.
+  void make_room(bool is_guess, std::list<Kept>& old) REQUIRES(mutex_);
+
+  Place find(const std::string& peer, const std::string& id) REQUIRES(mutex_);
+  Place find_turn(int64_t turn) REQUIRES(mutex_);
   /// The one that waits with these words, for a client of conversation `id`.
-  std::list<Kept>::iterator find_heard(const std::string& peer, const std::string& id,
-                                       const std::string& text) REQUIRES(mutex_);
-  /// One to which a new turn of this client most likely belongs.
-  std::list<Kept>::iterator find_last(const std::string& peer) REQUIRES(mutex_);
-  std::list<Kept>::iterator add(std::optional<std::string> id, const std::string& peer)
+  Place find_heard(const std::string& peer, const std::string& id, const std::string& text)
       REQUIRES(mutex_);
+  /// One to which a new turn of this client most likely belongs.
+  Place find_last(const std::string& peer) REQUIRES(mutex_);
+  Place add(std::optional<std::string> id, const std::string& peer) REQUIRES(mutex_);
+  bool is_full() const REQUIRES(mutex_) { return std::ssize(kept_) >= max_conversations_; }
   /// Whether it is to be forgotten.
   bool is_over(const Kept& one) const;
-  /// One client's turns in progress.
-  int64_t num_busy(const std::string& peer) const REQUIRES(mutex_);
+  /// Whether a new turn could still continue it.
+  bool is_recent(const Kept& one) const;
+  /// One client's turns in progress, and those that are only heard.
+  int64_t num_turns(const std::string& peer, bool with_heard) const REQUIRES(mutex_);
   [[noreturn]] void refuse() const;
-  /// Removes those that must make room.
-  std::list<Kept> remove_old() REQUIRES(mutex_);
 
   const RealtimeHost& host_;
   const int64_t max_conversations_;
   const Seconds idle_;
   Mutex mutex_;
+  std::condition_variable_any changed_;      // a turn waits for its client
   std::list<Kept> kept_ GUARDED_BY(mutex_);  // the most recently entered one last
+  int64_t last_turn_ GUARDED_BY(mutex_) = 0;
+  std::jthread thread_;  // last: it uses all of them
 };
 
 }  // namespace predgen::serve

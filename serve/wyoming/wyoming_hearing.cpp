@@ -2,103 +2,110 @@
 
 #include <utility>
 
-#include "audio/wav_stream.h"
 #include "core/error.h"
 #include "serve/wyoming/wyoming_host.h"
 
 namespace predgen::serve {
-namespace {
-
-constexpr int kLowestRate = 8000, kHighestRate = 48000;
-
-int number_of(const Json& format, const char* key) {
-  return json_get<int>(format, key, "audio-start");
-}
-
-}  // namespace
-
 WyomingHearing::WyomingHearing(const WyomingHost& host, WyomingSender& sender, std::string peer,
                                std::function<void()> on_heard)
-    : host_(host), sender_(sender), peer_(std::move(peer)), on_heard_(std::move(on_heard)) {}
+    : host_(host),
+      sender_(sender),
+      peer_(std::move(peer)),
+      on_heard_(std::move(on_heard)),
+      recogniser_(host.make_recogniser, kRecogniserRate, host.clock, *this) {}
 
-WyomingHearing::~WyomingHearing() {
-  recogniser_.reset();
-  host_.conversations.forget(give_up());
-}
+WyomingHearing::~WyomingHearing() { forget_all(); }
 
 void WyomingHearing::begin(const Json& format) {
-  const int rate = number_of(format, "rate"), width = number_of(format, "width");
-  channels_ = number_of(format, "channels");
-  if (width != 2 || channels_ < 1 || channels_ > 2 || rate < kLowestRate || rate > kHighestRate) {
-    throw UserError("audio-start: sound must have 16 bits, 1 or 2 channels and {} to {} Hz",
-                    kLowestRate, kHighestRate);
+  sound_.begin(format, "audio-start");
+  if (has_begun_) recogniser_.clear();
+  int64_t dropped = 0;
+  {
+    const Lock lock(mutex_);
+    if (has_begun_ && !due_.empty()) {
+      dropped = due_.back();
+      due_.pop_back();
+    }
   }
-  if (!recogniser_ || rate != rate_) {
-    RecognisedTurnHandler& self = *this;
-    recogniser_.emplace(host_.make_recogniser, rate, host_.clock, self);
-  } else {
-    recogniser_->clear();
-  }
-  rate_ = rate;
+  host_.conversations.forget(dropped);
+  const int64_t turn = host_.conversations.listen(peer_);
   has_begun_ = true;
-  host_.conversations.forget(give_up());
-  auto conversation = host_.conversations.listen(peer_);
   const Lock lock(mutex_);
-  conversation_ = std::move(conversation);
+  due_.push_back(turn);
 }
 
 void WyomingHearing::add(const std::string& pcm) {
   if (!has_begun_) throw UserError("audio-chunk: audio-start is missing");
-  const WavStream sound{.sample_rate = rate_, .num_channels = static_cast<size_t>(channels_)};
+  pass_on(sound_.add(pcm));
+}
+
+void WyomingHearing::end() {
+  if (!std::exchange(has_begun_, false)) throw UserError("audio-stop: audio-start is missing");
+  pass_on(sound_.finish());
   try {
-    recogniser_->add(sound.mono(pcm));
+    try {
+      recogniser_.commit();
+    } catch (const SoundError& error) {
+      if (error.kind() != SoundError::Kind::kTurnTooShort) throw;
+      recogniser_.add(std::vector<float>(kRecogniserRate / 10));  // it is heard for no words
+      recogniser_.commit();
+    }
   } catch (const SoundError& error) {
     throw UserError("{}", error.what());
   }
 }
 
-void WyomingHearing::end() {
-  if (!std::exchange(has_begun_, false)) throw UserError("audio-stop: audio-start is missing");
-  try {
-    recogniser_->commit();
-  } catch (const SoundError& error) {
-    if (error.kind() != SoundError::Kind::kTurnTooShort) throw UserError("{}", error.what());
-    on_turn({});  // in so little there are no words
-  }
-}
-
 void WyomingHearing::on_words(const std::string& words) {
-  const Lock lock(mutex_);
-  if (conversation_) host_.conversations.hear(conversation_, words);
+  int64_t turn = 0;
+  {
+    const Lock lock(mutex_);
+    if (!due_.empty()) turn = due_.front();
+  }
+  host_.conversations.hear(turn, words);
 }
 
 void WyomingHearing::on_turn(const RecognisedTurn& turn) {
   on_words(turn.text);
-  if (const auto conversation = give_up()) {
-    if (turn.text.empty()) {
-      host_.conversations.forget(conversation);
-    } else {
-      host_.conversations.expect(conversation, turn.text);
-    }
+  const int64_t due = take_due();
+  if (turn.text.empty()) {
+    host_.conversations.forget(due);
+  } else {
+    host_.conversations.expect(due, turn.text);
   }
-  tell(turn.text);
+  sender_.send(
+      {.type = "transcript", .data = {{"text", turn.text}, {"language", host_.offer.language}}});
+  on_heard_();
 }
 
 void WyomingHearing::on_lost(const SoundError& why) {
-  host_.conversations.forget(give_up());
+  forget_all();
   sender_.send(error_event(why.what(), "recogniser_failed"));
   sender_.close();
 }
 
-std::shared_ptr<WyomingConversation> WyomingHearing::give_up() {
-  const Lock lock(mutex_);
-  return std::exchange(conversation_, nullptr);
+void WyomingHearing::pass_on(const std::vector<float>& samples) {
+  try {
+    recogniser_.add(samples);
+  } catch (const SoundError& error) {
+    throw UserError("{}", error.what());
+  }
 }
 
-void WyomingHearing::tell(const std::string& text) {
-  sender_.send(
-      {.type = "transcript", .data = {{"text", text}, {"language", host_.offer.language}}});
-  on_heard_();
+int64_t WyomingHearing::take_due() {
+  const Lock lock(mutex_);
+  if (due_.empty()) return 0;
+  const int64_t turn = due_.front();
+  due_.pop_front();
+  return turn;
+}
+
+void WyomingHearing::forget_all() {
+  std::deque<int64_t> due;
+  {
+    const Lock lock(mutex_);
+    due.swap(due_);
+  }
+  for (const int64_t turn : due) host_.conversations.forget(turn);
 }
 
 }  // namespace predgen::serve

@@ -1,13 +1,15 @@
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "hear/turn_recogniser.h"
 #include "serve/wyoming/wyoming_conversations.h"
 #include "serve/wyoming/wyoming_sender.h"
+#include "serve/wyoming/wyoming_sound.h"
 
 namespace predgen::serve {
 
@@ -36,19 +38,22 @@ class WyomingHearing : private RecognisedTurnHandler {
   void on_words(const std::string& words) override;
   void on_turn(const RecognisedTurn& turn) override;
   void on_lost(const SoundError& why) override;
-  /// The conversation of the turn; null: none drafts. It is another's from now on.
-  std::shared_ptr<WyomingConversation> give_up();
-  void tell(const std::string& text);
+  /// At kRecogniserRate. UserError as add().
+  void pass_on(const std::vector<float>& samples);
+  /// The turn whose transcript is due first; 0: none is, or none drafts. It is due no longer.
+  int64_t take_due();
+  void forget_all();
 
   const WyomingHost& host_;
   WyomingSender& sender_;
   const std::string peer_;
   const std::function<void()> on_heard_;
   bool has_begun_ = false;
-  int rate_ = 0, channels_ = 1;
+  WyomingSound sound_;
   Mutex mutex_;
-  std::shared_ptr<WyomingConversation> conversation_ GUARDED_BY(mutex_);
-  std::optional<TurnRecogniser> recogniser_;  // last: it uses the others
+  /// Of WyomingConversations::listen(): those that have ended, and the one under way.
+  std::deque<int64_t> due_ GUARDED_BY(mutex_);
+  TurnRecogniser recogniser_;  // last: it uses the others
 };
 
 }  // namespace predgen::serve

@@ -21,6 +21,17 @@ class WyomingSender {
   virtual bool wait_for_room(const std::stop_token& stop) = 0;
 };
 
+/// What a connection is for: takes its events. Used by the connection's thread.
+class WyomingReceiver {
+ public:
+  virtual ~WyomingReceiver() = default;
+
+  /// UserError for an event that cannot be understood, which ends the connection.
+  virtual void take(const WyomingEvent& event) = 0;
+  /// Closes the connection once nothing is in progress.
+  virtual void drain() = 0;
+};
+
 /// `code`: for programs.
 inline WyomingEvent error_event(const std::string& text, const std::string& code) {
   return {.type = "error", .data = {{"text", text}, {"code", code}}};

@@ -1,5 +1,8 @@
 #include "serve/wyoming/wyoming_server.h"
 
+#include <utility>
+
+#include "serve/wyoming/wyoming_client.h"
 #include "serve/wyoming/wyoming_connection.h"
 
 namespace predgen::serve {
@@ -34,6 +37,11 @@ WyomingServer::WyomingServer(const WyomingConfig& config, const HttpLimits& limi
               {.connections = config.connections,
                .connections_per_address = share_of_address(config.connections),
                .grace_seconds = limits.grace_seconds},
-              [this] { return std::make_unique<WyomingConnection>(host_); }) {}
+              [this] {
+                return std::make_unique<WyomingConnection>(
+                    host_.limits, [this](WyomingSender& sender, std::string peer) {
+                      return std::make_unique<WyomingClient>(host_, sender, std::move(peer));
+                    });
+              }) {}
 
 }  // namespace predgen::serve

@@ -12,7 +12,7 @@ namespace {
 
 struct Shelf {
   explicit Shelf(int64_t max_cached, bool keeps_state = false)
-      : model({.keeps_state = keeps_state}), kept(engine, 64, max_cached) {}
+      : model({.keeps_state = keeps_state}), kept(engine, engine_lock, 64, max_cached) {}
 
   /// Runs these tokens, and keeps them; returns how many were cached already.
   int64_t run(const TokenIds& tokens, const std::string& client = "me") {
@@ -29,6 +29,7 @@ struct Shelf {
   }
 
   FakeLanguageModel model;
+  EngineLock engine_lock;
   Engine engine = borrowing_engine(model);
   PrefixCache kept;
 };
@@ -107,7 +108,8 @@ TEST(PrefixCache, ManyAnswersShareALongPromptWithoutACopy) {
   config.max_positions = 4096;
   const auto model = Transformer::initialize(config, 1, at::kFloat);
   Engine engine = borrowing_engine(*model);
-  PrefixCache kept(engine, 4096, 32);
+  EngineLock engine_lock;
+  PrefixCache kept(engine, engine_lock, 4096, 32);
   const TokenIds prompt = some_tokens(3000);
   const auto with_end = [&](TokenId end) {
     TokenIds tokens = prompt;

@@ -5,6 +5,7 @@
 
 #include <list>
 #include <semaphore>
+#include <thread>
 
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/waiting.h"
@@ -266,6 +267,47 @@ TEST(WyomingClient, AnAnswerEndsWhenItsClientLeaves) {
   }
   second.say("two", "c");
   EXPECT_THAT(second.answer(), StartsWith("two is more"));
+}
+
+TEST(WyomingClient, WhoAsksWhileAClientLeavesWaitsForThat) {
+  House house;
+  std::binary_semaphore is_in_pass(0), may_go_on(0);
+  bool is_first = true;
+  house.on_pass = [&] {
+    if (!std::exchange(is_first, false)) return;
+    is_in_pass.release();
+    may_go_on.acquire();
+  };
+  Service service(house);
+  FakeWyomingSender gone, next;
+  const auto client_of = [](FakeWyomingSender& sender) {
+    return WyomingConversation::Client{.sender = &sender, .on_end = [] {}, .on_done = [] {}};
+  };
+  const auto conversation = service.conversations.enter("c", client_of(gone));
+  conversation->hear({.text = "one", .is_final = true});
+  is_in_pass.acquire();
+  std::jthread leaving([&] { conversation->leave(gone); });
+  EXPECT_TRUE(comes_true([&] { return conversation->is_leaving(); }));
+  std::jthread asking([&] {
+    service.conversations.enter("c", client_of(next))->hear({.text = "two", .is_final = true});
+  });
+  may_go_on.release();
+  EXPECT_EQ(next.until("handled").back().data["text"], "You said: two. Go on!");
+}
+
+TEST(WyomingClient, WhoNamesNoConversationTakesNoPlaceOfThoseThatAreNamed) {
+  House house;
+  Service service(house, /*max_conversations=*/2);
+  Visit visit(service);
+  visit.say("one", "c");
+  visit.answer();
+  for (int i = 0; i < 3; ++i) {
+    visit.send("transcript", {{"text", "two"}});
+    visit.answer();
+  }
+  visit.say("three", "c");
+  visit.answer();
+  EXPECT_THAT(house.last_prompt(), HasSubstr("You said: one. Go on!"));
 }
 
 TEST(WyomingClient, WhatFailsIsNotHandledAndTellsNoSecret) {

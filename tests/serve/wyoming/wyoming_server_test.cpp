@@ -1,7 +1,10 @@
 #include "serve/wyoming/wyoming_server.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "tests/fakes/waiting.h"
@@ -88,6 +91,25 @@ TEST(WyomingServer, ASessionEndsEvenIfItsClientKeepsTalking) {
   Local server(house, limits);
   Socket client(server.port());
   EXPECT_TRUE(comes_true([&] { return !client.send("{\"type\":\"ping\"}\n"); }));
+}
+
+TEST(WyomingServer, LooksWhetherASilentClientIsStillThere) {
+  House house;
+  Local server(house);
+  Socket client(server.port());
+  client.send(kDescribe);
+  EXPECT_FALSE(client.read_until(kInfo).empty());
+  // Of the server's side: local port, state 01 (connected), timer 02 (keep-alive).
+  const std::string port = fmt::format(" 0100007F:{:04X} ", server.port());
+  std::ifstream sockets("/proc/net/tcp");
+  bool looks = false;
+  for (std::string line; std::getline(sockets, line);) {
+    std::istringstream fields(line);
+    std::string number, local, remote, state, queues, timer;
+    fields >> number >> local >> remote >> state >> queues >> timer;
+    looks |= " " + local + " " == port && state == "01" && timer.starts_with("02:");
+  }
+  EXPECT_TRUE(looks);
 }
 
 TEST(WyomingServer, SoundWaitsForAClientThatDoesNotRead) {
