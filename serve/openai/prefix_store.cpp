@@ -108,9 +108,9 @@ std::pair<PrefixStore::Place, int64_t> PrefixStore::find(const std::string& clie
   return best;
 }
 
-int64_t PrefixStore::num_common(const std::string& client, TokenSpan prompt) const {
+int64_t PrefixStore::num_common(const std::string& client, TokenSpan prompt) {
   const Lock lock(mutex_);
-  return const_cast<PrefixStore*>(this)->find(client, prompt).second;
+  return find(client, prompt).second;
 }
 
 KvRows PrefixStore::read(const std::string& client, TokenSpan prompt) {

@@ -32,7 +32,7 @@ class PrefixStore {
   ~PrefixStore();
 
   /// How many first tokens of the prompt the client's best prefix has.
-  int64_t num_common(const std::string& client, TokenSpan prompt) const;
+  int64_t num_common(const std::string& client, TokenSpan prompt);
   /// The rows of these tokens. None: there is no such prefix, or its file is broken, which is
   /// logged; then it is forgotten.
   KvRows read(const std::string& client, TokenSpan prompt);
@@ -64,9 +64,9 @@ class PrefixStore {
   void write(const Kept& kept);
 
   const Options options_;
-  mutable Mutex mutex_;
+  Mutex mutex_;
   std::condition_variable_any changed_;
-  mutable std::list<Prefix> prefixes_ GUARDED_BY(mutex_);
+  std::list<Prefix> prefixes_ GUARDED_BY(mutex_);
   std::optional<Kept> kept_ GUARDED_BY(mutex_);  // that waits, or is written
   std::jthread thread_;                          // last: it uses all of them
 };
