@@ -10,7 +10,8 @@ espeak-ng's own reading is stretched to the voice's length. After every word, sm
 ms of silence, and the readout gets the words so far. The wait follows from both as in hear/end_of_turn.cpp.
 After the other words of a request there is a pause that lasts longer than t with a probability of exp(-t / 0.4 s). If
 the wait is shorter than the pause, the turn is cut off. Prints the mean wait at the ends of requests, by the share of
-those pauses that cut a turn off: each way's threshold for a sure end is set to give that share.
+those pauses that cut a turn off: each way's threshold for a sure end is set to give that share, and the recogniser's
+marks do not count. Then, what predgen talk waits, with them.
 """
 import ctypes
 import pathlib
@@ -30,8 +31,8 @@ from end_places import hidden_states, load, plain, requests  # after end_by_word
 
 RATE, WINDOW, SILENCE = 16000, 128_000, 2560  # Hz; samples that smart-turn hears, and of the pause
 PAUSE = 0.4  # seconds in which longer pauses become rarer by a factor of e
-SHORTEST, LONGEST, MOST = 0.3, 1.2, 3.0  # seconds: what predgen talk waits; and here at most
-SURE, PER_ODDS = 1, (LONGEST - SHORTEST) / 4.5  # log-odds; seconds of wait per unit of them
+SHORTEST, UNMARKED, LONGEST, MOST = 0.2, 0.3, 1.2, 3.0  # seconds: what predgen talk waits; and here at most
+SURE, MARKED, PER_ODDS = 1.5, 0.7, (LONGEST - SHORTEST) / 5  # log-odds; seconds of wait per unit of them
 SHARES = (0.02, 0.05, 0.1, 0.2)
 
 
@@ -113,9 +114,9 @@ def ends_of_words(sound, espeak, text):
     return [end and int(end * RATE) for end in ends]
 
 
-def waits(odds, sure, longest=MOST):
+def waits(odds, sure, longest=MOST, shortest=UNMARKED):
     """Seconds, as end_wait_ms(): from `sure` log-odds on the shortest one."""
-    return np.clip(SHORTEST + (sure - odds) * PER_ODDS, SHORTEST, longest)
+    return np.clip(SHORTEST + (sure - odds) * PER_ODDS, shortest, longest)
 
 
 def fixed(odds, wait):
@@ -161,9 +162,11 @@ def main(predgen, voice, model_file, readout, smart_turn, prompts, count=500):
         cells = [f"{1000 * at_share(way, odds, is_end, share):6.0f} ms" for share in SHARES]
         print(f"  {name:16}", *cells)
     for name, (way, odds) in list(ways.items())[1:]:
-        now = way(odds, SURE, LONGEST)
-        print(f"  {name} as it is: {1000 * now[is_end].mean():.0f} ms, P95 {1000 * np.quantile(now[is_end], 0.95):.0f} "
-              f"ms, cut off {100 * np.exp(-now[~is_end] / PAUSE).mean():.1f} %")
+        marked, unmarked = waits(odds + MARKED, SURE, LONGEST, SHORTEST), waits(odds, SURE, LONGEST)
+        ends = 1000 * marked[is_end]
+        cut_off = (100 * np.exp(-now[~is_end] / PAUSE).mean() for now in (unmarked, marked))
+        print(f"  {name} as it is: {ends.mean():.0f} ms, P95 {np.quantile(ends, 0.95):.0f} ms at marked ends; cut off "
+              "{:.1f} % of the other places without a mark, {:.1f} % with one".format(*cut_off))
 
 
 if __name__ == "__main__":
