@@ -136,10 +136,10 @@ def check_errors(process):
             send()
             error = connection.recv()
             check(error.type == "error" and error.error.code == code, f"{code}: {error}")
-        connection.session.update(session={"type": "realtime", "tools": [{"type": "function", "name": "f"}],
+        connection.session.update(session={"type": "realtime", "audio": {"output": {"voice": "nobody"}},
                                            "instructions": "You answer the phone."})
         events = take_until(connection, "session.updated")
-        check(events[0].type == "predgen.warning" and events[0].warning["refused"][0]["param"] == "session.tools",
+        check(events[0].type == "predgen.warning" and events[0].warning["refused"][0]["param"] == "session.audio.output.voice",
               f"what cannot be done is named: {events}")
         check(events[1].session.instructions == "You answer the phone.", "and the rest is done")
         connection.response.create(response={"instructions": "Greet the caller."})

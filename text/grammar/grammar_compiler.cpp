@@ -193,7 +193,7 @@ class GrammarCompiler::Builder {
 };
 
 GrammarCompiler::GrammarCompiler(const Tokenizer& tokenizer)
-    : tokenizer_(tokenizer), builder_(std::make_unique<Builder>(tokenizer)) {}
+    : builder_(std::make_unique<Builder>(tokenizer)) {}
 GrammarCompiler::~GrammarCompiler() = default;
 
 std::shared_ptr<const Grammar> GrammarCompiler::find(const AnswerRules& rules) {

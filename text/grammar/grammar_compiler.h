@@ -42,7 +42,6 @@ class GrammarCompiler {
   std::shared_ptr<const Grammar> find(const AnswerRules& rules);
   void keep(const AnswerRules& rules, std::shared_ptr<const Grammar> grammar);
 
-  const Tokenizer& tokenizer_;
   Mutex kept_mutex_;
   std::list<Made> kept_ GUARDED_BY(kept_mutex_);  // the last used one first
   Mutex work_mutex_;

@@ -82,7 +82,13 @@ ChatTemplate::ChatTemplate(Source source, const std::vector<AddedToken>& added)
     return run(messages, add_generation_prompt, tools, budget);
   };
   dialect_ = find_tool_dialect(run_one);
-  if (dialect_.format != ToolFormat::kNone) call_order_ = find_call_order(run_one, dialect_);
+  if (dialect_.format == ToolFormat::kNone) return;
+  try {
+    call_order_ = find_call_order(run_one, dialect_);
+  } catch (const TemplateTooCostly&) {
+    if (!dialect_.has_tools_in_system) throw;
+    dialect_ = {};  // nothing in it is of tools: only conversations that cost too much are refused
+  }
 }
 
 /// A token is visible if the source searches contents for it as a whole literal: `'</think>' in
