@@ -278,8 +278,8 @@ TEST(WyomingClient, WhoAsksWhileAClientLeavesWaitsForThat) {
     is_in_pass.release();
     may_go_on.acquire();
   };
-  Service service(house);
   FakeWyomingSender gone, next;
+  Service service(house);
   const auto client_of = [](FakeWyomingSender& sender) {
     return WyomingConversation::Client{.sender = &sender, .on_end = [] {}, .on_done = [] {}};
   };

@@ -158,7 +158,7 @@ FAMILIES = {
     "Gemma-3": (GEMMA_3, GEMMA, "<bos>", "<eos>"),
     "Gemma-4": (Path("google-gemma-4-31B-it.jinja"), GEMMA_4, "<bos>", "<eos>"),
     "Qwen3.5": (Path("Qwen3.5-4B.jinja"), QWEN_3, None, "<|im_end|>"),
-    "Qwen3-Coder": (Path("Qwen3-Coder.jinja"), QWEN_3, None, "<|im_end|>"),
+    "Qwen3-Coder": (Path("Qwen3-Coder.jinja"), [token for token in QWEN_3 if "think" not in token], None, "<|im_end|>"),
     "gpt-oss": (Path("openai-gpt-oss-120b.jinja"), HARMONY, "<|startoftext|>", "<|return|>"),
     "OLMo-2": (OLMO_2, ["<|endoftext|>", "<|pad|>"], "<|endoftext|>", "<|endoftext|>"),
 }

@@ -28,7 +28,7 @@ FORMS_OF_CALLS = {
     "Qwen3-Coder": "xml", "Qwen3.5-4B": "xml", "meta-llama-Llama-3.1-8B-Instruct": "llama",
     "mistralai-Mistral-Nemo-Instruct-2407": "mistral", "Mistral-Small-3.2-24B-Instruct-2506": "mistral",
     "google-gemma-4-31B-it": "gemma", "google-gemma-4-31B-it-interleaved": "gemma", "openai-gpt-oss-120b": "harmony",
-    "google-gemma-2-2b-it": "none"}
+    "google-gemma-2-2b-it": "hermes"}  # it shows no tools: they are told of in the system message
 
 
 class Renderer:

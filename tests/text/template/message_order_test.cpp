@@ -59,12 +59,9 @@ TEST(MessageOrder, WhatIsSaidIsShownOrRefused) {
   EXPECT_EQ(shown_in_order(no_contents, {{"system", "rule"}, {"user", "hi"}}), "3");
   const std::string no_tools =
       "{% for m in messages %}{% if m.role != 'tool' %}{{ m.content }}{% endif %}{% endfor %}";
-  expect_user_error(
-      [&] {
-        shown_in_order(no_tools,
-                       {{"user", "x"}, {.role = "tool", .content = "seven", .tool_call_id = "a"}});
-      },
-      {"leaves out", "\"tool\""});
+  EXPECT_EQ(shown_in_order(no_tools, {{"user", "x"},
+                                      {.role = "tool", .content = "seven", .tool_call_id = "a"}}),
+            "x<tool_response>\nseven\n</tool_response>");
 }
 
 TEST(MessageOrder, ABudgetIsForAllOfAConversation) {
