@@ -1,12 +1,15 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include "core/files.h"
 #include "core/json.h"
 #include "tests/fakes/temporary_folder.h"
 #include "text/tokenize/byte_alphabet.h"
+#include "text/tokenize/tokenizer_files.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
 
@@ -61,5 +64,11 @@ class TokenizerFolder {
  private:
   TemporaryFolder folder_;
 };
+
+inline std::unique_ptr<Tokenizer> tokenizer_with_template(const std::string& chat_template) {
+  TokenizerFolder folder;
+  folder.config["chat_template"] = chat_template;
+  return load_tokenizer(TokenizerFiles::read(folder.write()));
+}
 
 }  // namespace predgen

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "text/begun.h"
 #include "text/tools/gemma_call.h"
 #include "text/tools/xml_call.h"
 
@@ -35,7 +36,7 @@ std::optional<TaggedCall::Found> TaggedCall::find_gemma(std::string_view text, b
 std::optional<TaggedCall::Found> TaggedCall::find_xml(std::string_view text, const Json& tools,
                                                       bool is_over) {
   const std::string_view begin = trimmed(text);
-  if (!begin.starts_with(kXmlFunction) && !kXmlFunction.starts_with(begin)) {
+  if (!may_begin(begin, kXmlFunction)) {
     const size_t end = text.find(kCallEnd);
     if (!is_over && end == std::string_view::npos) return std::nullopt;
     return Found{.end = std::min(end, text.size())};

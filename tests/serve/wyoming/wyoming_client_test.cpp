@@ -30,6 +30,20 @@ Json in(const std::string& conversation) {
   return {{"context", {{"conversation_id", conversation}, {"satellite_id", "kitchen"}}}};
 }
 
+/// The house's next pass, which goes on when it may.
+struct HeldPass {
+  explicit HeldPass(House& house) {
+    house.on_pass = [this] {
+      if (!std::exchange(is_next, false)) return;
+      is_running.release();
+      may_go_on.acquire();
+    };
+  }
+
+  std::binary_semaphore is_running{0}, may_go_on{0};
+  bool is_next = true;
+};
+
 TEST(WyomingClient, SaysWhatThereIs) {
   House house;
   Service service(house);
@@ -271,13 +285,7 @@ TEST(WyomingClient, AnAnswerEndsWhenItsClientLeaves) {
 
 TEST(WyomingClient, WhoAsksWhileAClientLeavesWaitsForThat) {
   House house;
-  std::binary_semaphore is_in_pass(0), may_go_on(0);
-  bool is_first = true;
-  house.on_pass = [&] {
-    if (!std::exchange(is_first, false)) return;
-    is_in_pass.release();
-    may_go_on.acquire();
-  };
+  HeldPass pass(house);
   FakeWyomingSender gone, next;
   Service service(house);
   const auto client_of = [](FakeWyomingSender& sender) {
@@ -285,13 +293,13 @@ TEST(WyomingClient, WhoAsksWhileAClientLeavesWaitsForThat) {
   };
   const auto conversation = service.conversations.enter("c", client_of(gone));
   conversation->hear({.text = "one", .is_final = true});
-  is_in_pass.acquire();
+  pass.is_running.acquire();
   std::jthread leaving([&] { conversation->leave(gone); });
   EXPECT_TRUE(comes_true([&] { return conversation->is_leaving(); }));
   std::jthread asking([&] {
     service.conversations.enter("c", client_of(next))->hear({.text = "two", .is_final = true});
   });
-  may_go_on.release();
+  pass.may_go_on.release();
   EXPECT_EQ(next.until("handled").back().data["text"], "You said: two. Go on!");
 }
 
@@ -514,18 +522,12 @@ TEST(WyomingClient, DrainedItEndsAfterWhatIsUnderWay) {
   speaking.send("synthesize-stop");
   EXPECT_THAT(types_of(speaking.client.until("closed")),
               ElementsAre("audio-stop", "synthesize-stopped", "closed"));
-  std::binary_semaphore is_in_pass(0), may_go_on(0);
-  bool is_first = true;
-  house.on_pass = [&] {
-    if (!std::exchange(is_first, false)) return;
-    is_in_pass.release();
-    may_go_on.acquire();
-  };
+  HeldPass pass(house);
   asking.say("one", "c");
-  is_in_pass.acquire();
+  pass.is_running.acquire();
   asking.served->drain();
   EXPECT_EQ(asking.client.num_unread(), 0u);
-  may_go_on.release();
+  pass.may_go_on.release();
   EXPECT_EQ(asking.answer(), "You said: one. Go on!");
   EXPECT_EQ(asking.client.until("closed").size(), 2u);
 }

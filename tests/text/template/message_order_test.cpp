@@ -4,20 +4,13 @@
 
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/tokenizer_folder.h"
-#include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
 namespace {
 
-std::unique_ptr<Tokenizer> tokenizer_for_order(const std::string& chat_template) {
-  TokenizerFolder folder;
-  folder.config["chat_template"] = chat_template;
-  return load_tokenizer(TokenizerFiles::read(folder.write()));
-}
-
 std::string shown_in_order(const std::string& source, const std::vector<Message>& messages) {
-  const auto tokenizer = tokenizer_for_order(source);
+  const auto tokenizer = tokenizer_with_template(source);
   return tokenizer->decode(tokenizer->render_chat(messages, true), true);
 }
 
@@ -70,7 +63,7 @@ TEST(MessageOrder, ABudgetIsForAllOfAConversation) {
            " %}{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}{% "
            "endif %}";
   };
-  const auto tokenizer = tokenizer_for_order(bomb("messages | length > 2"));
+  const auto tokenizer = tokenizer_with_template(bomb("messages | length > 2"));
   EXPECT_EQ(tokenizer->decode(tokenizer->render_chat({{"user", "x"}})), "x");
   expect_user_error(
       [&] {
@@ -79,7 +72,7 @@ TEST(MessageOrder, ABudgetIsForAllOfAConversation) {
       {"tokenizer_config.json", "takes longer than 1000 ms"});
   expect_user_error(
       [&] {
-        tokenizer_for_order(bomb("tools"))->render_chat({{"user", "x"}});
+        tokenizer_with_template(bomb("tools"))->render_chat({{"user", "x"}});
       },
       {"takes longer than 1000 ms"});
 }

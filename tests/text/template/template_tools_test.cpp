@@ -5,17 +5,10 @@
 #include <algorithm>
 
 #include "tests/fakes/tokenizer_folder.h"
-#include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 
 namespace predgen {
 namespace {
-
-std::unique_ptr<Tokenizer> with_template(const std::string& chat_template) {
-  TokenizerFolder folder;
-  folder.config["chat_template"] = chat_template;
-  return load_tokenizer(TokenizerFiles::read(folder.write()));
-}
 
 /// Shows tools and calls as Hermes has them, in one line.
 const std::string kHermes =
@@ -30,7 +23,7 @@ const ToolSet kTools{.json = R"([{"type":"function","function":{"name":"f","desc
                      .names = {"f"}};
 
 TEST(TemplateTools, ShowsToolsCallsAndWhatFunctionsSaid) {
-  const auto tokenizer = with_template(kHermes);
+  const auto tokenizer = tokenizer_with_template(kHermes);
   const std::vector<Message> messages{
       {"user", "x"},
       {.role = "assistant",
@@ -52,7 +45,7 @@ TEST(TemplateTools, ShowsToolsCallsAndWhatFunctionsSaid) {
 }
 
 std::string shown(const std::string& source, const std::vector<Message>& messages) {
-  const auto tokenizer = with_template(source);
+  const auto tokenizer = tokenizer_with_template(source);
   return tokenizer->decode(tokenizer->render_chat(messages, false, kTools), true);
 }
 
@@ -80,7 +73,7 @@ TEST(TemplateTools, TextThatWouldComeBehindAFunctionsResultBeginsTheAnswer) {
                              .tool_calls = {{"a", "f", R"({"b": "1"})"}},
                              .thought = "Hm."},
                             {.role = "tool", .content = "7", .tool_call_id = "a"}};
-  const auto tokenizer = with_template(kGemma);
+  const auto tokenizer = tokenizer_with_template(kGemma);
   const auto prompt = [&] {
     return tokenizer->decode(tokenizer->render_chat(chat, true, kTools), true);
   };
@@ -114,7 +107,7 @@ TEST(TemplateTools, ThoughtsBetweenChannelsAreShownBeforeCalls) {
                                    .tool_calls = {{"a", "f", "{}"}, {"b", "g", "{}"}},
                                    .thought = "Hm."},
                                   {.role = "tool", .content = "7", .tool_call_id = "a"}};
-  EXPECT_EQ(with_template(harmony)->tool_format(), ToolFormat::kHarmony);
+  EXPECT_EQ(tokenizer_with_template(harmony)->tool_format(), ToolFormat::kHarmony);
   EXPECT_EQ(
       shown(harmony, chat),
       "f!<|start|>user<|message|>x<|end|><|start|>assistant<|channel|>analysis<|message|>Hm.\n\n"
@@ -125,7 +118,7 @@ TEST(TemplateTools, ThoughtsBetweenChannelsAreShownBeforeCalls) {
 
 TEST(TemplateTools, SaysHowItShowsCalls) {
   const auto format = [](const std::string& source) {
-    return with_template(source)->tool_format();
+    return tokenizer_with_template(source)->tool_format();
   };
   const auto with_calls = [](const std::string& shown) {
     return "{{ tools | tojson }}{% for m in messages %}[{{ m.role }}]{{ m.content }}{% for c in "
@@ -180,7 +173,8 @@ TEST(TemplateTools, CallsAreWrittenAsTheTemplateTellsTheModelTo) {
       "<assistant>I look.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"b\": 1, \"c\": "
       "\"<|im_end|>\"}}\n</tool_call>\n<tool_call>\n{\"name\": \"g\", \"arguments\": "
       "{}}\n</tool_call>";
-  EXPECT_EQ(with_template(plain_with_tools(hermes, all))->tool_format(), ToolFormat::kHermes);
+  EXPECT_EQ(tokenizer_with_template(plain_with_tools(hermes, all))->tool_format(),
+            ToolFormat::kHermes);
   EXPECT_EQ(shown(plain_with_tools(hermes, all), chat),
             "f!" + hermes + "<user>x" + calls + "<tool>7<tool>8");
   EXPECT_EQ(
@@ -191,11 +185,11 @@ TEST(TemplateTools, CallsAreWrittenAsTheTemplateTellsTheModelTo) {
       shown(plain_with_tools("[TOOL_CALLS][..]", all), chat).find("[TOOL_CALLS][{\"name\": \"f\""),
       shown(plain_with_tools("[TOOL_CALLS][..]", all), chat).rfind("[TOOL_CALLS]"));
   // No form that we know.
-  EXPECT_EQ(with_template(plain_with_tools("Call as f(..).", all))->tool_format(),
+  EXPECT_EQ(tokenizer_with_template(plain_with_tools("Call as f(..).", all))->tool_format(),
             ToolFormat::kNone);
-  EXPECT_EQ(
-      with_template(plain_with_tools("<tool_call><function=f></tool_call>", all))->tool_format(),
-      ToolFormat::kNone);
+  EXPECT_EQ(tokenizer_with_template(plain_with_tools("<tool_call><function=f></tool_call>", all))
+                ->tool_format(),
+            ToolFormat::kNone);
 }
 
 TEST(TemplateTools, ATemplateWithoutToolsHasThemInTheSystemMessage) {
@@ -219,7 +213,7 @@ TEST(TemplateTools, ATemplateWithoutToolsHasThemInTheSystemMessage) {
       << tools;
   chat.insert(chat.begin(), {"system", "Be brief."});
   EXPECT_EQ(shown(source, chat), "<system>Be brief.\n\n" + tools.substr(8));
-  const auto tokenizer = with_template(source);
+  const auto tokenizer = tokenizer_with_template(source);
   EXPECT_EQ(tokenizer->decode(tokenizer->render_chat(chat, false), true).find("# Tools"),
             std::string::npos);
 }
@@ -278,7 +272,7 @@ TEST(TemplateTools, WhereRolesMustAlternateAnEmptyMessageIsBetween) {
 }
 
 TEST(TemplateTools, MistralsIdsHaveNineCharacters) {
-  const auto tokenizer = with_template(
+  const auto tokenizer = tokenizer_with_template(
       "{{ tools | tojson }}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}"
       "[TOOL_CALLS][{{ c.function | tojson }}]{{ c.id }}{% endfor %}{{ m.tool_call_id }}{% endfor "
       "%}");
