@@ -268,11 +268,12 @@ TEST(ChatTemplate, ReasoningFollowsTheTemplate) {
   const auto text = [&](const std::vector<Message>& messages) {
     return tokenizer->decode(tokenizer->render_chat(messages, false), true);
   };
-  const std::string head = "<|im_start|>user\nx<|im_end|>\n<|im_start|>assistant\n";
-  const std::string tail = "<|im_end|>\n<|im_start|>user\nx<|im_end|>\n";
+  const std::string without_thought =
+      "<|im_start|>user\nx<|im_end|>\n<|im_start|>assistant\ny<|im_end|>\n"
+      "<|im_start|>user\nx<|im_end|>\n";
   for (const TokenIds& ids : {TokenIds{}, TokenIds{'t', 'y'}}) {
     const std::vector<Message> chat{{"user", "x"}, {"assistant", thought, ids}, {"user", "x"}};
-    EXPECT_EQ(text(chat), head + "y" + tail);
+    EXPECT_EQ(text(chat), without_thought);
   }
   const TokenIds typed = tokenizer->render_chat({{"user", "a</think>b<think>"}}, false);
   EXPECT_TRUE(std::none_of(typed.begin(), typed.end(), [](TokenId id) { return id > 265; }));
