@@ -54,7 +54,7 @@ debootstrap --variant=minbase --components=$components --include=ca-certificates
   die "debootstrap failed"
 }
 # What Debian's installer writes, and debootstrap does not.
-printf '127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n' >"$tree/etc/hosts"
+printf '127.0.0.1\tlocalhost\n127.0.1.1\t%s\n::1\tlocalhost ip6-localhost ip6-loopback\n' "$(hostname)" >"$tree/etc/hosts"
 # What belongs to this machine's network, not to the machine: names, certificates.
 cp /etc/resolv.conf "$tree/etc/resolv.conf"
 mkdir -p "$tree/usr/local/share/ca-certificates"
