@@ -55,6 +55,16 @@ ToolSet tool_set(const std::vector<Tool>& tools) {
   return set;
 }
 
+ToolSet together(ToolSet first, const ToolSet& more) {
+  if (first.empty() || more.empty()) return first.empty() ? more : first;
+  Json list = Json::parse(first.json);
+  for (const Json& tool : Json::parse(more.json)) list.push_back(tool);
+  first.json = to_text(list);
+  first.names.insert(first.names.end(), more.names.begin(), more.names.end());
+  first.strict.insert(first.strict.end(), more.strict.begin(), more.strict.end());
+  return first;
+}
+
 std::string canonical_arguments(const std::string& arguments) {
   return to_text(sorted(parse_json(arguments, "the arguments of a call")));
 }

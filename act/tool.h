@@ -31,6 +31,8 @@ struct Tool {
 
 /// What the chat template is given.
 ToolSet tool_set(const std::vector<Tool>& tools);
+/// Both, those of `first` in front. They share no name.
+ToolSet together(ToolSet first, const ToolSet& more);
 
 /// The same arguments as the same text: keys sorted, no white space. `arguments`: a JSON object.
 std::string canonical_arguments(const std::string& arguments);

@@ -11,15 +11,14 @@ namespace predgen::cli {
 /// discarded.
 inline void add_call(Json& calls, const ToolEvent& event) {
   using Kind = ToolEvent::Kind;
-  const bool is_discarded = event.kind == Kind::kDiscarded, is_asked = event.kind == Kind::kAsked;
   const bool has_ended =
       event.kind == Kind::kKept || (event.kind == Kind::kEnded && !event.is_early);
-  if (!has_ended && !is_asked && !is_discarded) return;
+  const bool has_state =
+      event.kind == Kind::kDiscarded || event.kind == Kind::kAsked || event.kind == Kind::kRepeated;
+  if (!has_ended && !has_state) return;
   calls.push_back({{"name", event.call.name},
                    {"arguments", event.call.arguments},
-                   {"status", is_asked       ? "asked"
-                              : is_discarded ? "discarded"
-                                             : act::to_string(event.status)},
+                   {"status", has_state ? state_of(event) : act::to_string(event.status)},
                    {"seconds", event.elapsed.count()},
                    {"ahead_seconds", event.ahead.count()}});
 }

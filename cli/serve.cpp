@@ -231,8 +231,14 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
       open_prefix_store(config, options.model, *checkpoint, engine, engine_lock);
   serve::Completer completer(engine, engine_lock, *tokenizer, defaults, config, metrics, clock,
                              costs, store.get());
+  std::optional<serve::OwnTools> own_tools;
   std::optional<serve::ServerTools> tools;
-  if (servers) completer.set_tools(tools.emplace(*servers, metrics, config.tools.api_keys_sha256));
+  if (servers) {
+    own_tools.emplace(serve::OwnTools{.runner = *servers,
+                                      .allowed = config.tools.api_keys_sha256,
+                                      .rounds = config.tools.rounds});
+    completer.set_tools(tools.emplace(*own_tools, metrics));
+  }
   const serve::RealtimeHost host{
       .engine = engine,
       .engine_lock = engine_lock,
@@ -250,7 +256,10 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
                 .language = ears.language,
                 .sampling = defaults,
                 .may_sample = session.verifier.name == "greedy"},
-      .make_recogniser = ears.make};
+      .make_recogniser = ears.make,
+      .tools = own_tools ? &*own_tools : nullptr};
+  serve::RealtimeHost wyoming_host = host;
+  wyoming_host.tools = nullptr;  // Wyoming has no keys
   serve::RealtimeApi realtime(host, config.realtime.max_sessions);
   serve::OpenAiApi api(completer, engine_lock, metrics, realtime, config.model_name,
                        serve::Access(config));
@@ -262,11 +271,11 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
       [&](const serve::HttpRequest& head) { return api.begin_upload(head); });
   std::optional<serve::WyomingSatellites> satellites;
   if (!config.wyoming.satellites.empty()) {
-    satellites.emplace(config.wyoming.satellites, config.limits, host);
+    satellites.emplace(config.wyoming.satellites, config.limits, wyoming_host);
   }
   std::optional<serve::WyomingServer> wyoming;
   if (config.wyoming.port >= 0)
-    wyoming.emplace(config.wyoming, config.limits, host, program_version());
+    wyoming.emplace(config.wyoming, config.limits, wyoming_host, program_version());
   print_addresses(config, ears.summary, voice_summary(options.voice, voice.get()), server.port(),
                   wyoming ? wyoming->port() : 0);
   std::optional<serve::Announcement> announcement;

@@ -163,8 +163,12 @@ MethodRunner::MethodRunner(const EvalConfig& config, const RunCost& cost, const 
   stages_.resize(methods_.size());
   if (models.tools && any_method(config, &Method::grammar)) {
     GrammarCompiler grammars(models.tokenizer);
-    call_form_ = call_constraint(grammars, {.tools = tool_set(*models.tools)}, models.tokenizer,
-                                 /*thinks=*/false);
+    const auto form = [&](AnswerRules::Calls calls) {
+      return call_constraint(grammars, {.tools = tool_set(*models.tools), .calls = calls},
+                             models.tokenizer, /*thinks=*/false);
+    };
+    call_form_ = form(AnswerRules::Calls::kAllowed);
+    text_form_ = form(AnswerRules::Calls::kForbidden);
   }
   if (cost.costs.is_known()) return;
   for (size_t i = 0; i < methods_.size(); ++i) {
@@ -238,8 +242,14 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, size_t number, AudioSink* si
   if (models_.tools) {
     ToolRoundOptions options = config_.tools;
     if (!method.early) options.early_calls = 0;
+    ToolRounds::FormOf form;
+    if (method.grammar) {
+      form = [this](const ToolSet&, AnswerRules::Calls calls) {
+        return calls == AnswerRules::Calls::kForbidden ? text_form_ : call_form_;
+      };
+    }
     ToolTurn with_tools = run_tool_turn(session, source, observer, models_.stop, *models_.tools,
-                                        options, models_.tokenizer, clock);
+                                        options, form, models_.tokenizer, clock);
     row.result = std::move(with_tools.result);
     ToolOutcome& tools = row.tools.emplace(std::move(with_tools.outcome));
     if (method.work != InputTimeWork::kSpeculate) tools.known_ahead.reset();

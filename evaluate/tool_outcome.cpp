@@ -6,7 +6,6 @@
 
 #include "core/error.h"
 #include "runtime/converse/early_calls.h"
-#include "runtime/converse/tool_rounds.h"
 #include "text/tools/tool_call_parser.h"
 
 namespace predgen::evaluate {
@@ -59,9 +58,11 @@ class DraftedSince {
 
 ToolTurn run_tool_turn(Session& session, TranscriptSource& source, const TurnObserver& observer,
                        const std::stop_token& stop, const std::vector<SimulatedTool>& tools,
-                       const ToolRoundOptions& options, const Tokenizer& tokenizer, Clock& clock) {
+                       const ToolRoundOptions& options, const ToolRounds::FormOf& form,
+                       const Tokenizer& tokenizer, Clock& clock) {
   SimulatedCalls calls(tools, clock);
   ToolRounds rounds(calls, options, clock);
+  rounds.set_form(form);
   ToolTurn turn;
   ToolOutcome& outcome = turn.outcome;
   rounds.set_listener([&](const ToolEvent& event) {

@@ -7,7 +7,7 @@
 
 #include "evaluate/simulated_tools.h"
 #include "runtime/converse/session.h"
-#include "runtime/converse/tool_round_options.h"
+#include "runtime/converse/tool_rounds.h"
 
 namespace predgen::evaluate {
 
@@ -30,9 +30,11 @@ struct ToolTurn {
   ToolOutcome outcome;
 };
 
-/// Runs a turn whose model may call these tools, which its session offers.
+/// Runs a turn whose model may call these tools, which its session offers. `form`: as
+/// ToolRounds::set_form(); empty: nothing is held to one.
 ToolTurn run_tool_turn(Session& session, TranscriptSource& source, const TurnObserver& observer,
                        const std::stop_token& stop, const std::vector<SimulatedTool>& tools,
-                       const ToolRoundOptions& options, const Tokenizer& tokenizer, Clock& clock);
+                       const ToolRoundOptions& options, const ToolRounds::FormOf& form,
+                       const Tokenizer& tokenizer, Clock& clock);
 
 }  // namespace predgen::evaluate

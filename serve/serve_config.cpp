@@ -60,24 +60,28 @@ Settings settings_of(WyomingConfig& wyoming) {
 }
 
 Settings tools_settings(ServeConfig& config) {
-  return {Setting("file", config.tools.file,
-                  "of tool servers (\"mcpServers\"), such as examples/home.json; empty: none")
-              .as("--mcp"),
-          Setting("api_keys_sha256", config.tools.api_keys_sha256,
-                  "those of the keys above whose requests may use the tools; none: all")
-              .must(
-                  [&config] {
-                    return std::ranges::all_of(
-                        config.tools.api_keys_sha256, [&](const std::string& key) {
-                          return std::ranges::find(config.api_keys_sha256, key) !=
-                                 config.api_keys_sha256.end();
-                        });
-                  },
-                  "must be some of the sums in api_keys_sha256 above"),
-          Setting("constrain_names", config.tools.constrain_names,
-                  "calls of Home Assistant's functions are such as the home in its system prompt "
-                  "can carry out")
-              .as("--constrain-names")};
+  const Settings own{
+      Setting("file", config.tools.file,
+              "of tool servers (\"mcpServers\"), such as examples/home.json; empty: none")
+          .as("--mcp"),
+      Setting("api_keys_sha256", config.tools.api_keys_sha256,
+              "those of the keys above whose requests may use the tools; none: all")
+          .must(
+              [&config] {
+                return std::ranges::all_of(
+                    config.tools.api_keys_sha256, [&](const std::string& key) {
+                      return std::ranges::find(config.api_keys_sha256, key) !=
+                             config.api_keys_sha256.end();
+                    });
+              },
+              "must be some of the sums in api_keys_sha256 above"),
+      Setting("constrain_names", config.tools.constrain_names,
+              "calls of Home Assistant's functions are such as the home in its system prompt "
+              "can carry out")
+          .as("--constrain-names")};
+  return together(
+      {own, only(settings_of(config.tools.rounds),
+                 {"tool_rounds", "early_calls", "early_stable", "early_seconds", "early_age"})});
 }
 
 Settings realtime_settings(ServeConfig& config, const Settings& session) {

@@ -8,6 +8,7 @@
 #include "core/setting.h"
 #include "hear/hearing_options.h"
 #include "runtime/converse/session_options.h"
+#include "runtime/converse/tool_round_options.h"
 
 namespace predgen::serve {
 
@@ -53,6 +54,7 @@ struct ToolsConfig {
   std::vector<std::string> api_keys_sha256{};  // keys whose requests may use them; empty: all
   bool constrain_names =
       false;  // calls are such as the home in the prompt can carry out (home_names.h)
+  ToolRoundOptions rounds{};  // in conversations; max_rounds in all answers
 };
 
 /// What settings_of() says, and in configs/runtime/serve.yaml. Of its SessionOptions, `max_context`

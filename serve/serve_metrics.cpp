@@ -15,6 +15,14 @@ void add_value(std::string& text, const char* name, const char* type, const char
   text += fmt::format("{} {}\n", name, value);
 }
 
+void add_outcomes(std::string& text, const char* name, const char* help,
+                  const std::map<std::string, int64_t>& counts) {
+  add_head(text, name, "counter", help);
+  for (const auto& [outcome, count] : counts) {
+    text += fmt::format("{}{{outcome=\"{}\"}} {}\n", name, outcome, count);
+  }
+}
+
 }  // namespace
 
 void ServeMetrics::Histogram::observe(Seconds value) {
@@ -120,21 +128,19 @@ std::string ServeMetrics::text(const State& state) const {
             turn_passes_);
   add_value(text, "predgen_speculative_passes_total", "counter",
             "Those of them before the user's last word.", speculative_passes_);
-  add_head(text, "predgen_spec_tokens_total", "counter",
-           "Tokens that were drafted while users spoke: those that stayed in answers, and others.");
-  text += fmt::format("predgen_spec_tokens_total{{outcome=\"accepted\"}} {}\n", accepted_tokens_);
-  text += fmt::format("predgen_spec_tokens_total{{outcome=\"rejected\"}} {}\n",
-                      drafted_tokens_ - accepted_tokens_);
-  add_head(text, "predgen_predicted_calls_total", "counter",
-           "Calls of realtime clients' functions that were known while users spoke: those that "
-           "were made, and others.");
-  text += fmt::format("predgen_predicted_calls_total{{outcome=\"kept\"}} {}\n", predicted_kept_);
-  text += fmt::format("predgen_predicted_calls_total{{outcome=\"discarded\"}} {}\n",
-                      predicted_discarded_);
-  add_head(text, "predgen_tool_calls_total", "counter", "Calls of the server's own tools.");
-  for (const auto& [outcome, count] : tool_calls_) {
-    text += fmt::format("predgen_tool_calls_total{{outcome=\"{}\"}} {}\n", outcome, count);
-  }
+  add_outcomes(text, "predgen_spec_tokens_total",
+               "Tokens that were drafted while users spoke: those that stayed in answers, and "
+               "others.",
+               {{"accepted", accepted_tokens_}, {"rejected", drafted_tokens_ - accepted_tokens_}});
+  add_outcomes(text, "predgen_predicted_calls_total",
+               "Calls of realtime clients' functions that were known while users spoke: those that "
+               "were made, and others.",
+               {{"kept", predicted_kept_}, {"discarded", predicted_discarded_}});
+  add_outcomes(text, "predgen_early_calls_total",
+               "Calls of the server's own tools that began while users spoke: those that answers "
+               "made, and others.",
+               {{"kept", early_kept_}, {"discarded", early_discarded_}});
+  add_outcomes(text, "predgen_tool_calls_total", "Calls of the server's own tools.", tool_calls_);
   const auto add_histogram = [&](const char* name, const char* help, const Histogram& histogram) {
     add_head(text, name, "histogram", help);
     for (size_t i = 0; i < kBounds.size(); ++i) {

@@ -45,6 +45,11 @@ class ServeMetrics {
   void count_turn(const TurnMetrics& turn);
   /// Of the server's own tools; `outcome`: act::to_string() of its status.
   void count_tool_call(const std::string& outcome, Seconds elapsed);
+  /// Of those, in conversations: begun while the user spoke; whether the answer made it.
+  void count_early_call(bool is_kept) {
+    const Lock lock(mutex_);
+    ++(is_kept ? early_kept_ : early_discarded_);
+  }
   /// Of realtime clients' functions, in drafts that later words had kept: whether they were made.
   void count_predicted_calls(int64_t num_kept, int64_t num_discarded) {
     const Lock lock(mutex_);
@@ -89,6 +94,8 @@ class ServeMetrics {
   int64_t accepted_tokens_ GUARDED_BY(mutex_) = 0;
   int64_t predicted_kept_ GUARDED_BY(mutex_) = 0;
   int64_t predicted_discarded_ GUARDED_BY(mutex_) = 0;
+  int64_t early_kept_ GUARDED_BY(mutex_) = 0;
+  int64_t early_discarded_ GUARDED_BY(mutex_) = 0;
   std::map<std::string, int64_t> tool_calls_ GUARDED_BY(mutex_);  // by outcome
   Histogram first_token_ GUARDED_BY(mutex_);
   Histogram first_sentence_ GUARDED_BY(mutex_);

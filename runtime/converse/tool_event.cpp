@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/error.h"
 #include "core/text.h"
 
 namespace predgen {
@@ -15,10 +16,35 @@ std::string drafted_calls(const std::vector<DraftedCall>& calls) {
   return text;
 }
 
+std::string state_of(const ToolEvent& event) {
+  switch (event.kind) {
+    case ToolEvent::Kind::kDrafted:
+      return "drafted";
+    case ToolEvent::Kind::kRunning:
+    case ToolEvent::Kind::kProgress:
+      return "running";
+    case ToolEvent::Kind::kEnded:
+      return act::to_string(event.status);
+    case ToolEvent::Kind::kFiller:
+      return "filler";
+    case ToolEvent::Kind::kAsked:
+      return "asked";
+    case ToolEvent::Kind::kKept:
+      return "kept";
+    case ToolEvent::Kind::kDiscarded:
+      return "discarded";
+    case ToolEvent::Kind::kRepeated:
+      return "repeated";
+  }
+  throw Error("an event of a tool without a name");
+}
+
 std::string event_line(const ToolEvent& event) {
   const std::string name = event.call.name;
   const double seconds = event.elapsed.count();
   switch (event.kind) {
+    case ToolEvent::Kind::kDrafted:
+      return fmt::format("{}: drafted", name);
     case ToolEvent::Kind::kRunning:
       return fmt::format("{}: running{}", name, event.is_early ? " while you speak" : "");
     case ToolEvent::Kind::kProgress:
@@ -40,6 +66,8 @@ std::string event_line(const ToolEvent& event) {
       return fmt::format("said meanwhile: {}", event.text);
     case ToolEvent::Kind::kAsked:
       return fmt::format("{}: waits for your yes", name);
+    case ToolEvent::Kind::kRepeated:
+      return fmt::format("{}: the same call again, so not made", name);
   }
   return name;
 }

@@ -12,7 +12,19 @@ namespace predgen {
 
 /// What happens to a call. What it refers to is valid until the call returns.
 struct ToolEvent {
-  enum class Kind { kRunning, kProgress, kEnded, kFiller, kAsked, kKept, kDiscarded };
+  /// kDrafted: a draft has it, as those know who show drafts. kRepeated: it was answered before in
+  /// this turn, and is not made again.
+  enum class Kind {
+    kDrafted,
+    kRunning,
+    kProgress,
+    kEnded,
+    kFiller,
+    kAsked,
+    kKept,
+    kDiscarded,
+    kRepeated
+  };
 
   Kind kind = Kind::kRunning;
   const ToolCall& call;
@@ -26,6 +38,9 @@ struct ToolEvent {
 
 /// Calls of a draft for a person, such as "[lamp {"room":"red"}]".
 std::string drafted_calls(const std::vector<DraftedCall>& calls);
+
+/// What became of the call, in a word or two: "running", "kept", "timed out".
+std::string state_of(const ToolEvent& event);
 
 /// One line for a person, without anything that a tool has said.
 std::string event_line(const ToolEvent& event);

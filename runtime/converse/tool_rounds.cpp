@@ -18,62 +18,6 @@ using act::ToolResult;
 
 constexpr const char* kTooMany = "Sorry, that takes too many steps, so I have stopped.";
 
-/// The words of a turn, which ends without an answer if they are a yes to what was asked.
-class ConsentSource : public TranscriptSource {
- public:
-  ConsentSource(TranscriptSource& source, bool was_asked)
-      : source_(source), was_asked_(was_asked) {}
-
-  std::optional<Transcript> latest(Seconds now) override { return source_.latest(now); }
-  std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override {
-    std::optional<Transcript> newest = source_.wait_newer(revision, clock);
-    if (!was_asked_ || !newest || !newest->is_final || !is_consent(newest->text)) return newest;
-    yes = *newest;
-    return std::nullopt;
-  }
-
-  std::optional<Transcript> yes;
-
- private:
-  TranscriptSource& source_;
-  const bool was_asked_;
-};
-
-/// Adds what the next round gave to a turn.
-void add_round(TurnResult& turn, TurnResult next) {
-  const bool begins = !turn.metrics.ttfs;
-  turn.text = joined(turn.text, " ", next.text);
-  turn.thought += next.thought;
-  turn.thought_tokens += next.thought_tokens;
-  turn.answer = std::move(next.answer);
-  turn.prompt = std::move(next.prompt);
-  turn.stop_reason = next.stop_reason;
-  turn.error = std::move(next.error);
-  turn.dropped_rounds += next.dropped_rounds;
-  std::ranges::move(next.calls, std::back_inserter(turn.calls));
-  std::ranges::move(next.events, std::back_inserter(turn.events));
-  TurnMetrics& all = turn.metrics;
-  const TurnMetrics& more = next.metrics;
-  if (begins && more.ttfs) {
-    turn.first_sentence = next.first_sentence;
-    turn.first_sentence_tokens = next.first_sentence_tokens;
-    all.ttfs = more.ttfs;
-    all.ttfs_paper = more.ttfs_paper;
-    all.first_words = more.first_words;
-    all.audio_latency = more.audio_latency;
-    all.lead_time = more.lead_time;
-    all.first_sentence_kept = more.first_sentence_kept;
-    all.ready_before_end = more.ready_before_end;
-    all.nfe_to_first_sentence =
-        all.total_nfe - all.speculative_nfe + more.nfe_to_first_sentence.value_or(0);
-  }
-  if (!all.result_audio_latency) all.result_audio_latency = more.audio_latency;
-  all.total_nfe += more.total_nfe;
-  all.spec_tokens_accepted += more.spec_tokens_accepted;
-  all.spec_tokens_wasted = all.spec_tokens_drafted - all.spec_tokens_accepted;
-  all.draft_model_total_nfe += more.draft_model_total_nfe;
-}
-
 std::string spoken_name(std::string name) {
   std::ranges::replace(name, '_', ' ');
   return name;
@@ -81,13 +25,27 @@ std::string spoken_name(std::string name) {
 
 }  // namespace
 
+std::vector<act::Tool> ToolRounds::Ours::tools() const {
+  if (!are_offered) return {};
+  std::vector<act::Tool> tools = calls.tools();
+  std::erase_if(tools, [&](const act::Tool& tool) {
+    return std::ranges::find(others.names, tool.name) != others.names.end();
+  });
+  return tools;
+}
+
+void ToolRounds::share(const ToolSet& others, bool offers_ours) {
+  ours_.others = others;
+  ours_.are_offered = offers_ours;
+}
+
 void ToolRounds::offer_tools(Session& session) const {
-  const ToolSet tools = act::tool_set(calls_.tools());
+  const ToolSet tools = offered();
   if (tools == session.config().tools) return;
   session.set_tools(tools);
   if (form_of_) {
     const EngineLock::Release rest(session.config().rests);
-    session.set_constraint(form_of_(tools));
+    session.set_constraint(form_of_(tools, AnswerRules::Calls::kAllowed));
   }
   session.set_history(session.history());
 }
@@ -122,6 +80,8 @@ std::optional<TurnResult> ToolRounds::run_turn(Session& session, TranscriptSourc
                                                const std::stop_token& stop) {
   constexpr size_t kAll = std::numeric_limits<size_t>::max();
   has_acted_ = has_filler_ = false;
+  answered_.clear();
+  messages_.clear();
   offer_tools(session);
   early_.begin_turn(stop, num_calls_);
   session.set_early_calls(options_.early_calls > 0 ? &early_ : nullptr);
@@ -150,25 +110,25 @@ void ToolRounds::answer_calls(Session& session, TurnResult& whole, const TurnObs
     observer.on_text((std::exchange(is_first, false) && !whole.text.empty() ? " " : "") + text);
   };
   std::vector<ToolCall> calls = whole.calls;
+  bool only_text = false;
   for (int64_t number = 1; !whole.error && !calls.empty(); ++number) {
     Round round{.calls = std::move(calls)};
-    const bool is_last = number > options_.max_rounds;
-    if (is_last) {
-      for (ToolCall& call : round.calls) {
-        call.id = call_id(num_calls_++);
-        round.results.push_back({.role = "tool",
-                                 .content = "Error: too many calls for one answer.",
-                                 .tool_call_id = call.id});
-      }
-    } else {
-      run(session, round, stop);
-    }
+    const auto num_ours = std::ranges::count_if(
+        round.calls, [this](const ToolCall& call) { return is_ours(call.name); });
+    if (num_ours == 0) return;
+    round.has_others = num_ours < std::ssize(round.calls);
+    const bool is_new = std::ranges::any_of(
+        round.calls, [this](const ToolCall& call) { return answered_.find(call) == nullptr; });
+    const bool is_last = number > options_.max_rounds || (only_text && !is_new);
+    only_text = !is_new;
+    is_last ? refuse(round) : run(session, round, stop);
     early_.end_rounds(static_cast<size_t>(number) - 1);
-    std::vector<Message> history = session.history();
-    history.back().tool_calls = round.calls;
-    std::ranges::move(round.results, std::back_inserter(history));
-    session.replace_history(history);
+    remember(session, round);
     if (round.is_stopped) throw Interrupted();
+    if (round.has_others) {  // with the ids that the history has
+      std::ranges::copy(round.calls, whole.calls.end() - std::ssize(round.calls));
+      return;
+    }
     if (round.asked) {
       std::erase_if(whole.calls, [&](const ToolCall& call) {
         return call.name == round.asked->name && call.arguments == round.asked->arguments;
@@ -177,27 +137,60 @@ void ToolRounds::answer_calls(Session& session, TurnResult& whole, const TurnObs
     }
     if (is_last) return say(session, kTooMany, observer, whole, stop);
     is_first = true;
-    ScheduledSource nothing({{.text = "", .time = words_final_, .is_final = true}});
-    std::optional<TurnResult> next =
-        session.run_turn(nothing, silent, stop, static_cast<size_t>(number));
-    calls = next->calls;
-    add_round(whole, *std::move(next));
+    TurnResult next = go_on(session, silent, static_cast<size_t>(number), only_text, stop);
+    calls = next.calls;
+    add_round(whole, std::move(next));
   }
 }
 
-void ToolRounds::run(Session& session, Round& round, const std::stop_token& stop) {
-  std::map<std::string, std::string> known;  // the same call is made once
+TurnResult ToolRounds::go_on(Session& session, const TurnObserver& observer, size_t number,
+                             bool only_text, const std::stop_token& stop) {
+  ScheduledSource nothing({{.text = "", .time = words_final_, .is_final = true}});
+  if (!only_text || !form_of_) return session.run_turn(nothing, observer, stop, number).value();
+  const std::shared_ptr<const TokenConstraint> usual = session.config().constraint;
+  {
+    const EngineLock::Release rest(session.config().rests);
+    session.set_constraint(form_of_(session.config().tools, AnswerRules::Calls::kForbidden));
+  }
+  try {
+    TurnResult next = session.run_turn(nothing, observer, stop, number).value();
+    session.set_constraint(usual);
+    return next;
+  } catch (...) {
+    session.set_constraint(usual);
+    throw;
+  }
+}
+
+void ToolRounds::refuse(Round& round) {
   for (ToolCall& call : round.calls) {
     call.id = call_id(num_calls_++);
+    if (!is_ours(call.name)) continue;
+    round.results.push_back({.role = "tool",
+                             .content = "Error: too many calls for one answer.",
+                             .tool_call_id = call.id});
+  }
+}
+
+void ToolRounds::remember(Session& session, const Round& round) {
+  std::vector<Message> history = session.history();
+  history.back().tool_calls = round.calls;
+  messages_.push_back(history.back());
+  messages_.insert(messages_.end(), round.results.begin(), round.results.end());
+  history.insert(history.end(), round.results.begin(), round.results.end());
+  session.replace_history(history);
+}
+
+void ToolRounds::run(Session& session, Round& round, const std::stop_token& stop) {
+  for (ToolCall& call : round.calls) {
+    call.id = call_id(num_calls_++);
+    if (!is_ours(call.name)) continue;
     std::string text;
     if (round.is_stopped || round.asked) {
       text = round.asked ? "Not done: another call waits for the user's yes."
                          : "Cancelled before it began: the user did not wait.";
     } else {
-      const std::string key = canonical_call(call);
-      const auto before = known.find(key);
-      text = before != known.end() ? before->second : result_of(session, call, round, stop);
-      known[key] = text;
+      text = result_of(session, call, round, stop);
       round.is_stopped = stop.stop_requested();
     }
     round.results.push_back({.role = "tool", .content = text, .tool_call_id = call.id});
@@ -206,17 +199,24 @@ void ToolRounds::run(Session& session, Round& round, const std::stop_token& stop
 
 std::string ToolRounds::result_of(Session& session, const ToolCall& call, Round& round,
                                   const std::stop_token& stop) {
-  const std::vector<act::Tool> tools = calls_.tools();
+  if (const std::string* const before = answered_.find(call)) {
+    tell({.kind = ToolEvent::Kind::kRepeated, .call = call});
+    return *before;
+  }
+  const std::vector<act::Tool> tools = ours_.tools();
   const auto tool = std::ranges::find(tools, call.name, &act::Tool::name);
   if (tool == tools.end()) return "Error: there is no such tool any more.";
   const bool is_approved = approved_ && canonical_call(*approved_) == canonical_call(call);
   if (tool->asks && !is_approved) {
+    if (round.has_others) return "Not done: the user is asked first, if nothing else is called.";
     round.asked = call;
     return "Not done yet: the user is asked first.";
   }
   approved_.reset();  // for one call
   has_acted_ = true;
-  return call_tool(session, *tool, call, stop).text;
+  std::string said = call_tool(session, *tool, call, stop).text;
+  answered_.add(call, tool->effects, said);
+  return said;
 }
 
 ToolResult ToolRounds::call_tool(Session& session, const act::Tool& tool, const ToolCall& call,
@@ -228,7 +228,7 @@ ToolResult ToolRounds::call_tool(Session& session, const act::Tool& tool, const 
   // What was read before an effect is old.
   if (tool.effects != act::Effects::kRead) early_.end_rounds(std::numeric_limits<size_t>::max());
   tell({.kind = ToolEvent::Kind::kRunning, .call = call});
-  const auto running = calls_.begin(tool, call.arguments, stop);
+  const auto running = ours_.begin(tool, call.arguments, stop);
   return wait_for(session, *running, call, Seconds(0), stop);
 }
 

@@ -1,22 +1,25 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "act/background_calls.h"
 #include "core/clock.h"
 #include "hear/transcripts/transcript_source.h"
+#include "runtime/converse/answered_calls.h"
 #include "runtime/converse/early_calls.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/tool_event.h"
 #include "runtime/converse/tool_round_options.h"
 #include "runtime/converse/turn.h"
+#include "text/grammar/answer_form.h"
 #include "text/tools/tool_call.h"
 
 namespace predgen {
@@ -25,14 +28,16 @@ namespace predgen {
 /// answer has the whole call. Before that only EarlyCalls run, which change nothing: the answer is
 /// the one that it would be without them, if the tools said the same. What a tool says joins the
 /// history as its message, and the answer goes on. A tool that asks is called after the user's next
-/// words, if they are a yes. Used by the session's thread; borrows the rest.
+/// words, if they are a yes. A call that was answered before in the turn (AnsweredCalls) is not
+/// made again, and after a message of such calls alone the answer is text. Used by the session's
+/// thread; borrows the rest.
 class ToolRounds {
  public:
   ToolRounds(act::BackgroundCalls& calls, const ToolRoundOptions& options, const Clock& clock)
-      : calls_(calls),
+      : ours_(calls),
         options_(options),
         clock_(clock),
-        early_(calls, options_, clock, [this](const ToolEvent& event) { tell(event); }) {}
+        early_(ours_, options_, clock, [this](const ToolEvent& event) { tell(event); }) {}
   ToolRounds(const ToolRounds&) = delete;
   ToolRounds& operator=(const ToolRounds&) = delete;
 
@@ -40,10 +45,20 @@ class ToolRounds {
   void set_listener(std::function<void(const ToolEvent&)> on_event) {
     on_event_ = std::move(on_event);
   }
-  /// What answers that may call these tools are held to; null: anything.
-  using FormOf = std::function<std::shared_ptr<const TokenConstraint>(const ToolSet& tools)>;
+  /// What answers that may call these tools, or see them and may not, are held to; null: anything.
+  using FormOf = std::function<std::shared_ptr<const TokenConstraint>(const ToolSet& tools,
+                                                                      AnswerRules::Calls calls)>;
   /// From the next offer_tools() on. Called while the engine is given up.
   void set_form(FormOf form_of) { form_of_ = std::move(form_of); }
+  /// From the next turn on: functions that the caller runs. An answer that calls one ends there,
+  /// once ours in the same message have run; ours of the same name are hidden. `offers_ours` false:
+  /// the model sees none of ours.
+  void share(const ToolSet& others, bool offers_ours);
+  bool is_ours(const std::string& name) const {
+    return std::ranges::find(ours_.others.names, name) == ours_.others.names.end();
+  }
+  /// What the model may call now.
+  ToolSet offered() const { return act::together(ours_.others, act::tool_set(ours_.tools())); }
   /// Shows the session the tools of now. UserError if its model's template has none.
   void offer_tools(Session& session) const;
   /// As Session::run_turn(): the result is that of all rounds together, `calls` are those that were
@@ -55,11 +70,27 @@ class ToolRounds {
   /// Whether the last turn, or the one in progress, has called a tool: asking its words again would
   /// do so twice.
   bool has_acted() const { return has_acted_; }
+  /// Messages of the turn so far that call tools of ours, and of what these said: in the history
+  /// they stand before the turn's last message. Forgets them.
+  std::vector<Message> take_messages() { return std::exchange(messages_, {}); }
 
  private:
-  /// Calls of one message, and what came of them.
+  /// Our tools.
+  struct Ours : act::BackgroundCalls {
+    explicit Ours(act::BackgroundCalls& all) : calls(all) {}
+    std::vector<act::Tool> tools() const override;
+    std::unique_ptr<act::BackgroundCall> begin(const act::Tool& tool, const std::string& arguments,
+                                               const std::stop_token& stop) override {
+      return calls.begin(tool, arguments, stop);
+    }
+    act::BackgroundCalls& calls;
+    ToolSet others{};
+    bool are_offered = true;
+  };
+  /// Calls of one message, and what came of ours.
   struct Round {
     std::vector<ToolCall> calls;
+    bool has_others = false;
     std::vector<Message> results{};
     std::optional<ToolCall> asked{};
     bool is_stopped = false;
@@ -70,6 +101,13 @@ class ToolRounds {
   void answer_calls(Session& session, TurnResult& whole, const TurnObserver& observer,
                     const std::stop_token& stop);
   void run(Session& session, Round& round, const std::stop_token& stop);
+  /// Too many: none of its calls is made.
+  void refuse(Round& round);
+  /// Adds what came of a round to the history.
+  void remember(Session& session, const Round& round);
+  /// The next round of an answer. `only_text`: it calls nothing, where that can be had.
+  TurnResult go_on(Session& session, const TurnObserver& observer, size_t number, bool only_text,
+                   const std::stop_token& stop);
   std::string result_of(Session& session, const ToolCall& call, Round& round,
                         const std::stop_token& stop);
   act::ToolResult call_tool(Session& session, const act::Tool& tool, const ToolCall& call,
@@ -88,7 +126,7 @@ class ToolRounds {
     if (on_event_) on_event_(event);
   }
 
-  act::BackgroundCalls& calls_;
+  Ours ours_;
   const ToolRoundOptions options_;
   const Clock& clock_;
   EarlyCalls early_;
@@ -96,7 +134,9 @@ class ToolRounds {
   FormOf form_of_;
   std::optional<ToolCall> waiting_;   // for the user's yes
   std::optional<ToolCall> approved_;  // by it
-  Seconds words_final_{0};            // in this turn
+  AnsweredCalls answered_;            // in this turn
+  std::vector<Message> messages_;     // of it
+  Seconds words_final_{0};            // in it
   int64_t num_calls_ = 0;             // for ids
   bool has_acted_ = false, has_filler_ = false;
 };

@@ -1,6 +1,11 @@
 #include "runtime/converse/turn.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "core/error.h"
+#include "core/text.h"
 
 namespace predgen {
 
@@ -26,6 +31,42 @@ std::string to_string(TurnEvent::Kind kind) {
       return "failed";
   }
   throw Error("unknown kind of event");
+}
+
+void add_round(TurnResult& turn, TurnResult next) {
+  const bool begins = !turn.metrics.ttfs;
+  turn.text = joined(turn.text, " ", next.text);
+  turn.thought += next.thought;
+  turn.thought_tokens += next.thought_tokens;
+  turn.earlier_prompt_tokens += std::ssize(turn.prompt);
+  turn.earlier_answer_tokens += std::ssize(turn.answer);
+  turn.answer = std::move(next.answer);
+  turn.prompt = std::move(next.prompt);
+  turn.stop_reason = next.stop_reason;
+  turn.error = std::move(next.error);
+  turn.dropped_rounds += next.dropped_rounds;
+  std::ranges::move(next.calls, std::back_inserter(turn.calls));
+  std::ranges::move(next.events, std::back_inserter(turn.events));
+  TurnMetrics& all = turn.metrics;
+  const TurnMetrics& more = next.metrics;
+  if (begins && more.ttfs) {
+    turn.first_sentence = next.first_sentence;
+    turn.first_sentence_tokens = next.first_sentence_tokens;
+    all.ttfs = more.ttfs;
+    all.ttfs_paper = more.ttfs_paper;
+    all.first_words = more.first_words;
+    all.audio_latency = more.audio_latency;
+    all.lead_time = more.lead_time;
+    all.first_sentence_kept = more.first_sentence_kept;
+    all.ready_before_end = more.ready_before_end;
+    all.nfe_to_first_sentence =
+        all.total_nfe - all.speculative_nfe + more.nfe_to_first_sentence.value_or(0);
+  }
+  if (!all.result_audio_latency) all.result_audio_latency = more.audio_latency;
+  all.total_nfe += more.total_nfe;
+  all.spec_tokens_accepted += more.spec_tokens_accepted;
+  all.spec_tokens_wasted = all.spec_tokens_drafted - all.spec_tokens_accepted;
+  all.draft_model_total_nfe += more.draft_model_total_nfe;
 }
 
 }  // namespace predgen

@@ -117,9 +117,14 @@ struct TurnResult {
   /// Before the final transcript only the first 4,096.
   std::vector<TurnEvent> events;
   std::vector<ToolCall> calls;  // function calls at its end; no ids unless the model gave one
+  /// Of the rounds before, in which the answer called tools (ToolRounds).
+  int64_t earlier_prompt_tokens = 0, earlier_answer_tokens = 0;
   /// Why the turn failed; the rest is then as far as it got, and the history omits the turn.
   std::optional<TurnError> error;
 };
+
+/// Adds what the next round of an answer gave, behind the tools that the last one has called.
+void add_round(TurnResult& turn, TurnResult next);
 
 /// A whole call in a draft.
 struct DraftedCall {

@@ -86,9 +86,10 @@ void Completer::check_tools(const CompletionRequest& request) const {
 
 std::shared_ptr<const Grammar> Completer::grammar(const CompletionRequest& request,
                                                   AnswerStart start) {
-  const auto calls = request.tool_choice.kind == ToolChoice::Kind::kRequired
-                         ? AnswerRules::Calls::kRequired
-                         : AnswerRules::Calls::kAllowed;
+  const bool is_required = request.tool_choice.kind == ToolChoice::Kind::kRequired;
+  const auto calls = request.forbids_calls ? AnswerRules::Calls::kForbidden
+                     : is_required         ? AnswerRules::Calls::kRequired
+                                           : AnswerRules::Calls::kAllowed;
   const bool names_home = config_.tools.constrain_names && request.is_chat();
   AnswerRules rules{.form = request.form,
                     .tools = request.tools,

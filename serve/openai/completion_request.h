@@ -27,6 +27,7 @@ struct CompletionRequest {
   ToolSet tools{};                     // that the answer may call
   std::vector<act::Tool> own_tools{};  // those of them that the server runs (ServerTools)
   ToolChoice tool_choice{};            // kNone: then there are no tools
+  bool forbids_calls = false;          // the model sees them, and the answer is text
   bool has_many_calls = true;          // otherwise it ends with the first one
   std::optional<AnswerForm> form{};    // of its text; nullopt: any
   std::string prediction{};            // what the answer may say, as a whole or in parts

@@ -5,14 +5,12 @@
 #include <thread>
 #include <utility>
 
-#include "core/json.h"
 #include "core/stop.h"
 #include "text/tools/tool_call.h"
 
 namespace predgen::serve {
 namespace {
 
-constexpr int kMaxRounds = 4;
 constexpr std::chrono::milliseconds kLook{100};  // between two looks whether the client is there
 
 /// Stops a call when its client has left.
@@ -37,40 +35,37 @@ class LeavingClient {
 }  // namespace
 
 std::vector<act::Tool> ServerTools::tools() const {
-  std::vector<act::Tool> tools = runner_.tools();
+  std::vector<act::Tool> tools = own_.runner.tools();
   std::erase_if(tools, [](const act::Tool& tool) { return tool.asks; });
   return tools;
 }
 
 std::optional<CompletionRequest> ServerTools::offer(const CompletionRequest& request,
                                                     const std::string& client) const {
-  const bool is_allowed = allowed_.empty() || std::ranges::find(allowed_, client) != allowed_.end();
-  if (!is_allowed || !request.is_chat() || request.tool_choice.kind != ToolChoice::Kind::kAuto)
-    return std::nullopt;
+  const bool is_auto = request.tool_choice.kind == ToolChoice::Kind::kAuto;
+  if (!own_.may_use(client) || !request.is_chat() || !is_auto) return std::nullopt;
   std::vector<act::Tool> own = tools();
   std::erase_if(own, [&](const act::Tool& tool) {
     return std::ranges::find(request.tools.names, tool.name) != request.tools.names.end();
   });
   if (own.empty()) return std::nullopt;
   CompletionRequest offered = request;
-  ToolSet more = act::tool_set(own);
-  Json list = offered.tools.empty() ? Json::array() : Json::parse(offered.tools.json);
-  for (const Json& tool : Json::parse(more.json)) list.push_back(tool);
-  offered.tools.json = to_text(list);
-  std::ranges::move(more.names, std::back_inserter(offered.tools.names));
+  offered.tools = act::together(request.tools, act::tool_set(own));
   offered.own_tools = std::move(own);
   return offered;
 }
 
-std::string ServerTools::run(const ToolCall& call, const Completer::Sink& sink,
-                             const std::stop_token& stop) const {
+std::string ServerTools::run(const ToolCall& call, AnsweredCalls& answered,
+                             const Completer::Sink& sink, const std::stop_token& stop) const {
+  if (const std::string* const before = answered.find(call)) return *before;
   const std::vector<act::Tool> all = tools();
   const auto tool = std::ranges::find(all, call.name, &act::Tool::name);
   if (tool == all.end()) return "Error: there is no such tool any more.";
   const LeavingClient leaving(sink.is_wanted, stop);
   const auto begin = std::chrono::steady_clock::now();
-  const act::ToolResult result = runner_.run(*tool, call.arguments, leaving.token(), {});
+  const act::ToolResult result = own_.runner.run(*tool, call.arguments, leaving.token(), {});
   metrics_.count_tool_call(act::to_string(result.status), std::chrono::steady_clock::now() - begin);
+  answered.add(call, tool->effects, result.text);
   return result.text;
 }
 
@@ -94,6 +89,7 @@ CompletionResult ServerTools::complete(const CompletionRequest& offered,
   inner.on_call = [&](const ToolCall& call) {
     if (!is_own(call)) sink.on_call(call);
   };
+  AnsweredCalls answered;
   std::optional<CompletionUsage> usage;
   for (int round = 0;; ++round) {
     begins = round > 0;
@@ -102,7 +98,7 @@ CompletionResult ServerTools::complete(const CompletionRequest& offered,
     const std::vector<ToolCall> calls = result.calls;
     std::erase_if(result.calls, is_own);
     const bool ends = calls.empty() || !result.calls.empty() || result.is_cut ||
-                      round == kMaxRounds || !sink.is_wanted();
+                      round == own_.rounds.max_rounds || !sink.is_wanted();
     if (ends) {
       result.usage = *usage;
       return result;
@@ -110,8 +106,10 @@ CompletionResult ServerTools::complete(const CompletionRequest& offered,
     auto& messages = std::get<0>(request.prompt);
     messages.push_back(
         {.role = "assistant", .content = std::exchange(text, ""), .tool_calls = calls});
+    request.forbids_calls = std::ranges::all_of(
+        calls, [&](const ToolCall& call) { return answered.find(call) != nullptr; });
     for (const ToolCall& call : calls) {
-      const std::string said = run(call, sink, stop);
+      const std::string said = run(call, answered, sink, stop);
       throw_if_stopped(stop);
       messages.push_back({.role = "tool", .content = said, .tool_call_id = call.id});
     }

@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "act/tool_runner.h"
+#include "runtime/converse/answered_calls.h"
 #include "serve/openai/completer.h"
 #include "serve/openai/completion_request.h"
+#include "serve/own_tools.h"
 #include "serve/serve_metrics.h"
 
 namespace predgen::serve {
@@ -16,13 +17,12 @@ namespace predgen::serve {
 /// Tools of the server itself in answers to chats: their calls run here, their results join the
 /// conversation unseen by the client, and the answer goes on. Tools of the client stay the
 /// client's: an answer that calls one ends there, and one of the same name stands before ours.
-/// Tools that ask first are not offered, as nobody can be asked. Thread-safe; borrows what the
-/// constructor names.
+/// Tools that ask first are not offered, as nobody can be asked. A call that the answer has made
+/// already has its result again (AnsweredCalls), and after such calls alone the answer is text.
+/// Thread-safe; borrows what the constructor names.
 class ServerTools {
  public:
-  /// `allowed`: hashes of the keys whose requests may use them; empty: all may.
-  ServerTools(act::ToolRunner& runner, ServeMetrics& metrics, std::vector<std::string> allowed)
-      : runner_(runner), metrics_(metrics), allowed_(std::move(allowed)) {}
+  ServerTools(const OwnTools& own, ServeMetrics& metrics) : own_(own), metrics_(metrics) {}
 
   /// The request with our tools beside its own; nullopt: there are none for it. `client`: as
   /// Completer::prepare().
@@ -37,14 +37,13 @@ class ServerTools {
                             const std::stop_token& stop, const Answer& answer) const;
 
  private:
-  std::string run(const ToolCall& call, const Completer::Sink& sink,
+  std::string run(const ToolCall& call, AnsweredCalls& answered, const Completer::Sink& sink,
                   const std::stop_token& stop) const;
   /// Those that may be called without asking.
   std::vector<act::Tool> tools() const;
 
-  act::ToolRunner& runner_;
+  const OwnTools& own_;
   ServeMetrics& metrics_;
-  const std::vector<std::string> allowed_;
 };
 
 }  // namespace predgen::serve

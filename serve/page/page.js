@@ -17,7 +17,7 @@ function send(event) {
 
 function sendSettings() {
   const session = {type: "realtime", predgen: {
-    speculation: at("speculation").checked, events: ["speculation", "sentence", "metrics"]}};
+    speculation: at("speculation").checked, events: ["speculation", "sentence", "tools", "metrics"]}};
   if (at("instructions").value.trim()) session.instructions = at("instructions").value;
   if (hasVoice) session.output_modalities = [at("sound").checked ? "audio" : "text"];
   send({type: "session.update", session});
@@ -35,8 +35,28 @@ function showHeard(text) {
   lastWords = words;
 }
 
+// A line for each call of the server's tools in this turn, with what happened to it last.
+function showCall({name, arguments: given, state, text}) {
+  const call = `${name} ${given}`;
+  let line = Array.from(at("calls").children).find((one) => one.dataset.call === call);
+  if (line && line.className !== "discarded" && state === "drafted") return;  // it has begun
+  if (!line) {
+    line = document.createElement("li");
+    line.dataset.call = call;
+    at("calls").append(line);
+  }
+  line.className = state;
+  line.textContent = `${text} ${given}`;
+}
+
+// The next draft says what it calls.
+function forgetDraftedCalls() {
+  for (const line of at("calls").querySelectorAll(".drafted")) line.remove();
+}
+
 function beginTurn() {
   at("draft").replaceChildren();
+  at("calls").replaceChildren();
   at("ready").textContent = "";
 }
 
@@ -165,12 +185,15 @@ const handlers = {
   "response.done": ({response}) => finish(response),
   "predgen.speculation.draft": ({transcript, kept, drafted, rejected}) => {
     if (microphone && transcript) showHeard(transcript);
+    forgetDraftedCalls();
     fill(at("draft"), [[kept, "kept"], [drafted, "drafted"], [rejected ? " " + rejected : "", "rejected"]]);
   },
   "predgen.speculation.kept": ({kept, rejected}) => {
     fill(at("draft"), [[kept, "kept"], [rejected, "rejected"]]);
     at("ready").textContent = "";
+    forgetDraftedCalls();
   },
+  "predgen.tool_call": (event) => showCall(event),
   "predgen.sentence.ready": ({text}) => { at("ready").textContent = `First sentence ready: ${text}`; },
   "predgen.metrics": (event) => showTurn(event),
   "error": ({error}) => {
@@ -230,7 +253,7 @@ function beginConversation() {
   revised.clear();
   answer = spokenItem = waitingWords = null;
   isAnswering = endsSpeech = false;
-  for (const id of ["messages", "heard", "draft", "ready"]) at(id).replaceChildren();
+  for (const id of ["messages", "heard", "draft", "ready", "calls"]) at(id).replaceChildren();
   at("words").value = "";
   at("stop").disabled = true;
   connect();

@@ -14,13 +14,15 @@ namespace {
 /// Limits on what a client can make the server hold.
 constexpr size_t kMaxBytes = 1 << 20, kBytesPerItem = 64;
 
+bool has_call(const std::vector<Message>& rounds, const std::string& id) {
+  return std::ranges::any_of(rounds, [&](const Message& message) {
+    return std::ranges::find(message.tool_calls, id, &ToolCall::id) != message.tool_calls.end();
+  });
+}
+
 /// Adds it at the end, but before what the user has said meanwhile.
 void add_output(const ConversationItem& item, std::vector<Message>& rounds) {
-  const bool has_call = std::ranges::any_of(rounds, [&](const Message& message) {
-    return std::ranges::any_of(message.tool_calls,
-                               [&](const ToolCall& call) { return call.id == item.call_id; });
-  });
-  if (!has_call) return;  // it was deleted
+  if (!has_call(rounds, item.call_id)) return;  // it was deleted
   const auto place = rounds.back().role == "user" ? rounds.end() - 1 : rounds.end();
   rounds.insert(place, {.role = "tool", .content = item.text, .tool_call_id = item.call_id});
 }
@@ -29,6 +31,7 @@ size_t size_of(const ConversationItem& item) {
   size_t size = kBytesPerItem + item.id.size() + item.text.size() + item.call_id.size();
   if (item.call)
     size += item.call->id.size() + item.call->name.size() + item.call->arguments.size();
+  for (const Message& round : item.rounds) size += kBytesPerItem + round.content.size();
   return size;
 }
 
@@ -113,21 +116,47 @@ std::string ConversationItems::system_text() const {
   return text;
 }
 
+std::string ConversationItems::add_rounds(const ConversationItem& item,
+                                          std::vector<Message>& rounds) const {
+  const auto is_lost = [&](const ToolCall& call) {
+    const auto is_its_item = [&](const ConversationItem& one) {
+      return one.call && one.call->id == call.id;
+    };
+    return std::ranges::find(item.rounds, call.id, &Message::tool_call_id) == item.rounds.end() &&
+           std::ranges::none_of(items_, is_its_item);
+  };
+  std::string left = item.text;
+  for (Message round : item.rounds) {
+    if (round.role == "assistant") {
+      const std::string said = left.substr(0, round.content.size());
+      left.erase(0, said.size());
+      if (!said.empty() && left.starts_with(' ')) left.erase(0, 1);  // between two rounds
+      if (said.size() < round.content.size()) round.ids.clear();
+      round.content = said;
+    }
+    std::erase_if(round.tool_calls, is_lost);
+    rounds.push_back(std::move(round));
+  }
+  return left;
+}
+
 std::vector<Message> ConversationItems::history() const {
   std::vector<Message> rounds;
   for (const ConversationItem& item : items_) {
     if (item.role == "system" || item.is_forgotten) continue;
+    const std::string text = add_rounds(item, rounds);
     const bool is_same = !rounds.empty() && rounds.back().role == item.role;
     if (item.call) {
+      if (has_call(rounds, item.call->id)) continue;  // beside one of a tool of the server
       if (!is_same) rounds.push_back({.role = item.role, .content = ""});
       rounds.back().tool_calls.push_back(*item.call);
     } else if (item.role == "tool") {
       add_output(item, rounds);
     } else if (is_same && rounds.back().tool_calls.empty()) {
-      rounds.back().content += "\n" + item.text;
+      rounds.back().content += "\n" + text;
       rounds.back().ids.clear();
-    } else {
-      rounds.push_back({.role = item.role, .content = item.text, .ids = item.ids});
+    } else if (item.rounds.empty() || !text.empty()) {
+      rounds.push_back({.role = item.role, .content = text, .ids = item.ids});
     }
   }
   if (!rounds.empty() && rounds.back().role == "user") rounds.pop_back();

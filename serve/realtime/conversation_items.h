@@ -22,9 +22,13 @@ struct ConversationItem {
   TokenIds ids{};                  // of a generated text that was not changed
   std::optional<ToolCall> call{};  // the assistant's, instead of a text
   std::string call_id{};           // of the call that a function's result belongs to
+  /// Of an answer's first item: the messages of the answer that call tools of the server, and of
+  /// what these said. The client sees nothing of them but their texts, as the beginning of `text`.
+  std::vector<Message> rounds{};
 };
 
-/// The messages of a conversation, and the part of them that the model sees. Consecutive user
+/// The messages of a conversation, and the part of them that the model sees, which has the calls of
+/// the server's tools, too. Consecutive user
 /// messages become one message, each on its own line. Used by one thread at a time.
 class ConversationItems {
  public:
@@ -56,6 +60,10 @@ class ConversationItems {
   std::string pending() const;
 
  private:
+  /// Adds the rounds of an item, with as much of their texts as it has, and without calls of the
+  /// client's functions whose items are gone. Returns the text behind them.
+  std::string add_rounds(const ConversationItem& item, std::vector<Message>& rounds) const;
+
   std::list<ConversationItem> items_;
   size_t num_bytes_ = 0;  // of all that were ever added
 };

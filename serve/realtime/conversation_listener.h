@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hear/turn_recogniser.h"
+#include "runtime/converse/tool_event.h"
 #include "runtime/converse/turn.h"
 #include "serve/api_error.h"
 #include "serve/realtime/conversation_items.h"
@@ -79,7 +80,8 @@ struct ResponseEnd {
   ResponseStatus status = ResponseStatus::kCompleted;
   std::optional<ApiError> error{};  // why it failed
   int64_t input_tokens = 0, output_tokens = 0;
-  std::vector<ToolCall> calls{};  // with ids
+  std::vector<ToolCall> calls{};  // of the client's functions, with ids
+  std::vector<Message> rounds{};  // ConversationItem::rounds
 };
 
 struct ResponseBegun {
@@ -115,7 +117,7 @@ struct ResponseDone {
   const std::vector<ConversationItem>& items;
 };
 
-/// A draft, which is not the answer yet. Sent only if asked for, as are the four below.
+/// A draft, which is not the answer yet. Sent only if asked for, as are the five below.
 struct DraftMade {
   std::string transcript;
   std::string kept, drafted;  // the draft is both together
@@ -131,6 +133,10 @@ struct SentenceReady {
 /// The draft calls a function, and later words have kept that; it is not made yet, and may not be.
 struct CallPredicted {
   const ToolCall& call;
+};
+/// Something has happened to a call of a tool of the server.
+struct ToolCalled {
+  const ToolEvent& event;
 };
 struct TurnMeasured {
   std::string response;
@@ -150,8 +156,8 @@ using ConversationEvent =
     std::variant<SessionCreated, Limited, SessionUpdated, ItemAdded, ItemRetrieved, ItemDeleted,
                  ItemTruncated, SpeechStarted, TurnSpoken, SoundCleared, ResponseBegun,
                  MessageBegun, TextAdded, SoundAdded, MessageDone, CallMade, ResponseDone,
-                 DraftMade, DraftKept, SentenceReady, CallPredicted, TurnMeasured, Failure,
-                 ConversationEnded>;
+                 DraftMade, DraftKept, SentenceReady, CallPredicted, ToolCalled, TurnMeasured,
+                 Failure, ConversationEnded>;
 
 /// Receives the events. Called by any thread, which may hold the conversation's locks: it must
 /// neither block nor call the conversation.

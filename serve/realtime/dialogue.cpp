@@ -271,7 +271,8 @@ void Dialogue::finish_response(const ResponseEnd& end, const TokenIds& ids) {
   heard_until_ = stopped_ || truncation_ ? Seconds(0) : response_->heard_until();
   conversation_.set_answering(heard_until_);  // before the client is told
   const bool is_failed = end.status == ResponseStatus::kFailed;
-  if (is_failed) items_.forget_pending();
+  const bool has_acted = !end.rounds.empty();  // what was done is not asked for again
+  if (is_failed && !has_acted) items_.forget_pending();
   const bool is_unheard = end.status == ResponseStatus::kInterrupted &&
                           response_->info().settings.has_audio &&
                           response_->item().num_samples == 0;
@@ -279,7 +280,8 @@ void Dialogue::finish_response(const ResponseEnd& end, const TokenIds& ids) {
   if (!items_.contains(before)) before.clear();
   for (ConversationItem& item : response_->finish(end)) {
     if (!item.call) item.ids = ids;
-    item.is_forgotten = is_failed || is_unheard;
+    if (is_unheard && has_acted) item.text.clear();
+    item.is_forgotten = (is_failed || is_unheard) && !has_acted;
     item.is_own = true;
     before = items_.add(std::move(item), before).id;
   }
@@ -297,16 +299,16 @@ void Dialogue::finish_response(const ResponseEnd& end, const TokenIds& ids) {
   begin_next_response();
 }
 
-void Dialogue::clear_up() {
+void Dialogue::clear_up(std::vector<Message> rounds) {
   const Lock lock(mutex_);
   has_new_history_ = true;  // what the turn had cached goes
   conversation_.change(/*stops_turn=*/false);
   if (!stopped_ || !response_) return;
   conversation_.withdraw();
-  finish_response({.status = *stopped_});
+  finish_response({.status = *stopped_, .rounds = std::move(rounds)});
 }
 
-void Dialogue::fail(const ApiError& error) {
+void Dialogue::fail(const ApiError& error, std::vector<Message> rounds) {
   const Lock lock(mutex_);
   has_new_history_ = true;
   if (!response_) {
@@ -314,7 +316,7 @@ void Dialogue::fail(const ApiError& error) {
     return listener_.on_event(Failure{error});
   }
   conversation_.withdraw();
-  finish_response({.status = ResponseStatus::kFailed, .error = error});
+  finish_response({.status = ResponseStatus::kFailed, .error = error, .rounds = std::move(rounds)});
 }
 
 }  // namespace predgen::serve

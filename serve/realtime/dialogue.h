@@ -93,10 +93,10 @@ class Dialogue {
   bool wants(const char* events) const;
   /// The response is over, and its answer becomes items. `ids`: of the message.
   void finish(const ResponseEnd& end, const TokenIds& ids);
-  /// After a turn that was stopped.
-  void clear_up();
+  /// After a turn that was stopped. `rounds`: ConversationItem::rounds.
+  void clear_up(std::vector<Message> rounds = {});
   /// The response has failed, or the draft.
-  void fail(const ApiError& error);
+  void fail(const ApiError& error, std::vector<Message> rounds = {});
   /// Work in progress ends before its next pass.
   void stop();
 

@@ -15,7 +15,8 @@ struct Nobody {
   static void take(const AwakeChanged&) {}
 };
 
-Conversation::Options conversation_options(const RealtimeHost& host, int sample_rate) {
+Conversation::Options conversation_options(const RealtimeHost& host, int sample_rate,
+                                           ToolRounds* tools) {
   const TurnConfig& turn = host.session.turn;
   return {.make_recogniser = host.offer.has_recogniser ? host.make_recogniser : MakeRecogniser(),
           .sample_rate = sample_rate,
@@ -23,7 +24,8 @@ Conversation::Options conversation_options(const RealtimeHost& host, int sample_
           .rules = {.language = host.offer.language, .until_left = Seconds(0)},
           .tells_pauses = turn.waits_for_pauses || turn.work == InputTimeWork::kPreempt,
           .engine_lock = &host.engine_lock,
-          .asks = false};
+          .asks = false,
+          .tools = tools};
 }
 
 }  // namespace
@@ -36,7 +38,7 @@ RealtimeConversation::RealtimeConversation(const RealtimeHost& host,
       dialogue_(host, listener, conversation_),
       loop_(host, listener, conversation_, dialogue_, std::move(client)),
       input_(host, listener, conversation_, dialogue_),
-      conversation_(conversation_options(host, sample_rate), *this, host.clock, {}) {
+      conversation_(conversation_options(host, sample_rate, loop_.tools()), *this, host.clock, {}) {
   input_.use(dialogue_.settings());
   thread_ = std::jthread([this](const std::stop_token& stop) { loop_.run(stop); });
 }

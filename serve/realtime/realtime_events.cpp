@@ -241,6 +241,16 @@ struct Writer {
     send("response.function_call.predicted",
          {{"name", predicted.call.name}, {"arguments", predicted.call.arguments}});
   }
+  void operator()(const ToolCalled& called) const {
+    const ToolEvent& event = called.event;
+    send("predgen.tool_call", {{"name", event.call.name},
+                               {"arguments", act::canonical_arguments(event.call.arguments)},
+                               {"state", state_of(event)},
+                               {"seconds", event.elapsed.count()},
+                               {"ahead_seconds", event.ahead.count()},
+                               {"early", event.is_early},
+                               {"text", event_line(event)}});
+  }
   void operator()(const TurnMeasured& measured) const {
     Seconds end_of_turn{0};
     for (const TurnEvent& event : measured.result.events) {

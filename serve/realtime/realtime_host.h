@@ -7,6 +7,7 @@
 #include "hear/recogniser.h"
 #include "runtime/converse/session.h"
 #include "runtime/engine/engine_lock.h"
+#include "serve/own_tools.h"
 #include "serve/realtime/realtime_settings.h"
 #include "serve/serve_metrics.h"
 #include "text/grammar/grammar_compiler.h"
@@ -23,6 +24,7 @@ struct RealtimeHost {
   SessionConfig session{};  // of a conversation whose client asks for nothing else
   RealtimeOffer offer{};
   MakeRecogniser make_recogniser{};  // empty: sound is not understood
+  const OwnTools* tools = nullptr;   // of the server; null: none
   /// Of the tokenizer, for calls of functions.
   std::shared_ptr<GrammarCompiler> grammars = std::make_shared<GrammarCompiler>(tokenizer);
 };

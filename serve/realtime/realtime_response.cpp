@@ -45,7 +45,8 @@ void RealtimeResponse::add_sound(std::span<const float> samples, Seconds now) {
 std::vector<ConversationItem> RealtimeResponse::finish(const ResponseEnd& end) {
   const Lock lock(mutex_);
   const bool is_whole = end.status == ResponseStatus::kCompleted;
-  if (!has_item_ && end.calls.empty() && is_whole) begin_message();
+  // What the server's tools did must have a place.
+  if (!has_item_ && end.calls.empty() && (is_whole || !end.rounds.empty())) begin_message();
   std::vector<ConversationItem> items;
   if (has_item_) {
     item_.status = is_whole ? "completed" : "incomplete";
@@ -59,6 +60,7 @@ std::vector<ConversationItem> RealtimeResponse::finish(const ResponseEnd& end) {
     items.push_back(std::move(item));
   }
   listener_.on_event(ResponseDone{info_, end, items});
+  if (!items.empty()) items.front().rounds = end.rounds;
   return items;
 }
 

@@ -11,7 +11,7 @@
 namespace predgen::serve {
 namespace {
 
-constexpr std::array kEvents{"speculation", "sentence", "calls", "metrics"};
+constexpr std::array kEvents{"speculation", "sentence", "calls", "tools", "metrics"};
 /// OpenAI's own voices, which its clients request by default.
 constexpr std::array kForeignVoices{"alloy", "ash",  "ballad", "cedar", "coral",   "echo", "fable",
                                     "marin", "nova", "onyx",   "sage",  "shimmer", "verse"};
@@ -192,7 +192,7 @@ std::set<std::string> read_events(const Json& events, const std::string& where) 
   std::set<std::string> wanted;
   for (const Json& event : events) {
     if (std::ranges::none_of(kEvents, [&](const char* name) { return event == name; })) {
-      RequestFields::fail_value(where, "must be of speculation, sentence, calls, metrics");
+      RequestFields::fail_value(where, "must be of speculation, sentence, calls, tools, metrics");
     }
     wanted.insert(event.get<std::string>());
   }

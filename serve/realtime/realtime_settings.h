@@ -43,7 +43,7 @@ struct RealtimeSettings {
   ToolSet tools{};
   ToolChoice tool_choice{};  // kNone: the model does not see the tools
   bool speculates = true;
-  std::set<std::string> events{};  // extra ones the client wants: speculation, sentence, metrics
+  std::set<std::string> events{};  // extra ones the client wants, such as speculation
 
   /// As in session.created.
   Json json(const std::string& id, const RealtimeOffer& offer) const;

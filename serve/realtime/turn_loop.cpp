@@ -7,6 +7,7 @@
 
 #include "audio/calling_sink.h"
 #include "audio/resampling_sink.h"
+#include "core/log.h"
 #include "runtime/converse/call_constraint.h"
 #include "runtime/speech/make_speaker.h"
 
@@ -46,7 +47,14 @@ TurnLoop::TurnLoop(const RealtimeHost& host, ConversationListener& listener,
       conversation_(conversation),
       dialogue_(dialogue),
       client_(std::move(client)),
-      drafts_(listener) {}
+      drafts_(listener) {
+  if (host.tools == nullptr || !host.tools->may_use(client_)) return;
+  rounds_.emplace(calls_.emplace(host.tools->runner), host.tools->rounds, host.clock);
+  rounds_->set_listener([this](const ToolEvent& event) { take(event); });
+  rounds_->set_form([this](const ToolSet& tools, AnswerRules::Calls calls) {
+    return form_of({.tools = tools, .calls = calls});
+  });
+}
 
 void TurnLoop::run(const std::stop_token& stop) {
   const c10::InferenceMode inference;
@@ -62,7 +70,7 @@ void TurnLoop::run(const std::stop_token& stop) {
       } catch (const Interrupted&) {
         dialogue_.clear_up();
       } catch (const std::exception& error) {
-        dialogue_.fail(to_api_error(error));
+        dialogue_.fail(to_api_error(error), take_rounds());
       }
     }
   } catch (const std::exception& error) {
@@ -97,14 +105,23 @@ void TurnLoop::prepare(Session& session, Dialogue::Plan plan) {
     if (!history) history = session.history();
   }
   const bool may_call = wanted.tool_choice.kind != ToolChoice::Kind::kNone;
-  const ToolSet tools = may_call ? wanted.tools : ToolSet();
+  ToolSet tools = may_call ? wanted.tools : ToolSet();
+  if (rounds_) {
+    rounds_->share(tools, wanted.tool_choice.kind == ToolChoice::Kind::kAuto);
+    tools = rounds_->offered();
+  }
   const bool has_new_tools = tools != session.config().tools;
   if (has_new_tools) {
     session.set_tools(tools);
     if (!history) history = session.history();
   }
   if (has_new_tools || wanted.tool_choice != tool_choice_) {
-    session.set_constraint(calls_of(tools, wanted.tool_choice, session.config().thinks));
+    const bool is_required = wanted.tool_choice.kind == ToolChoice::Kind::kRequired;
+    const EngineLock::Release rest(host_.engine_lock);  // compiling takes long
+    session.set_constraint(form_of(
+        {.tools = tools,
+         .calls = is_required ? AnswerRules::Calls::kRequired : AnswerRules::Calls::kAllowed,
+         .only_tool = wanted.tool_choice.only}));
     tool_choice_ = wanted.tool_choice;
   }
   try {
@@ -114,18 +131,22 @@ void TurnLoop::prepare(Session& session, Dialogue::Plan plan) {
   }
 }
 
-std::shared_ptr<const TokenConstraint> TurnLoop::calls_of(const ToolSet& tools,
-                                                          const ToolChoice& choice,
-                                                          bool thinks) const {
-  if (tools.empty()) return host_.session.constraint;
-  const EngineLock::Release rest(host_.engine_lock);  // compiling takes long
-  const bool is_required = choice.kind == ToolChoice::Kind::kRequired;
-  const AnswerRules rules{
-      .tools = tools,
-      .calls = is_required ? AnswerRules::Calls::kRequired : AnswerRules::Calls::kAllowed,
-      .only_tool = choice.only};
-  const auto held = call_constraint(*host_.grammars, rules, host_.tokenizer, thinks);
-  return held ? held : host_.session.constraint;
+std::shared_ptr<const TokenConstraint> TurnLoop::form_of(const AnswerRules& rules) const {
+  const std::vector<std::string>& names = rules.tools.names;
+  if (names.empty()) return host_.session.constraint;
+  try {
+    const auto held =
+        call_constraint(*host_.grammars, rules, host_.tokenizer, host_.session.thinks);
+    return held ? held : host_.session.constraint;
+  } catch (const UserError& error) {
+    const bool are_ours = rounds_ && std::ranges::all_of(names, [this](const std::string& name) {
+                            return rounds_->is_ours(name);
+                          });
+    if (!are_ours) throw;
+    spdlog::warn("calls are not held to their form: {}",
+                 error.what());  // a server may say anything
+    return host_.session.constraint;
+  }
 }
 
 void TurnLoop::use_voice(std::unique_ptr<SpeechSynthesizer>& voice, Session& session) {
@@ -164,6 +185,26 @@ void TurnLoop::take(const SentenceDrafted& drafted) {
   if (dialogue_.wants("sentence")) listener_.on_event(SentenceReady{drafted.sentence});
 }
 
+void TurnLoop::take(const CallsDrafted& drafted) {
+  std::vector<DraftedCall> theirs = drafted.calls;
+  std::erase_if(theirs, [this](const DraftedCall& one) { return is_own(one.call); });
+  drafts_.predict(theirs, dialogue_.wants("calls"));
+  for (const DraftedCall& one : drafted.calls) {
+    if (is_own(one.call)) take(ToolEvent{.kind = ToolEvent::Kind::kDrafted, .call = one.call});
+  }
+}
+
+void TurnLoop::take(const ToolEvent& event) {
+  using Kind = ToolEvent::Kind;
+  if (event.kind == Kind::kEnded) {
+    host_.metrics.count_tool_call(act::to_string(event.status), event.elapsed);
+  }
+  const bool had_begun = event.kind == Kind::kEnded && !event.is_early && event.ahead.count() > 0;
+  const bool is_kept = event.kind == Kind::kKept || had_begun;
+  if (is_kept || event.kind == Kind::kDiscarded) host_.metrics.count_early_call(is_kept);
+  if (dialogue_.wants("tools")) listener_.on_event(ToolCalled{event});
+}
+
 void TurnLoop::take(const Said& said) {
   drafts_.answer(said.text, dialogue_.wants("speculation"));
   dialogue_.response()->add_text(said.text);
@@ -173,19 +214,23 @@ void TurnLoop::take(const Answered& answered) {
   const TurnResult& result = answered.result;
   if (has_audio_ && sink_) sink_->drain();  // what a resampler holds
   host_.metrics.count_turn(result.metrics);
-  host_.metrics.count_generated(std::ssize(result.answer));
-  const auto [num_predicted, num_made] = drafts_.count_predicted(result.calls);
+  const int64_t num_generated = result.earlier_answer_tokens + std::ssize(result.answer);
+  host_.metrics.count_generated(num_generated);
+  std::vector<ToolCall> calls = result.calls;
+  std::erase_if(calls, [this](const ToolCall& call) { return is_own(call); });
+  const auto [num_predicted, num_made] = drafts_.count_predicted(calls);
   host_.metrics.count_predicted_calls(num_made, num_predicted - num_made);
   if (result.error) {
-    return dialogue_.fail(to_api_error(*result.error));
+    return dialogue_.fail(to_api_error(*result.error), take_rounds());
   }
   const TokenIds& stop_tokens = host_.tokenizer.stop_tokens();
   const bool is_whole = !result.answer.empty() &&
                         std::ranges::find(stop_tokens, result.answer.back()) != stop_tokens.end();
   ResponseEnd end{.status = is_whole ? ResponseStatus::kCompleted : ResponseStatus::kIncomplete,
-                  .input_tokens = std::ssize(result.prompt),
-                  .output_tokens = std::ssize(result.answer),
-                  .calls = result.calls};
+                  .input_tokens = result.earlier_prompt_tokens + std::ssize(result.prompt),
+                  .output_tokens = num_generated,
+                  .calls = std::move(calls),
+                  .rounds = take_rounds()};
   for (ToolCall& call : end.calls) {
     if (call.id.empty()) call.id = new_id("call_");
   }

@@ -1,12 +1,16 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
+#include "act/threaded_calls.h"
 #include "audio/audio_sink.h"
 #include "runtime/converse/conversation.h"
 #include "runtime/converse/session.h"
+#include "runtime/converse/tool_rounds.h"
 #include "serve/realtime/dialogue.h"
 #include "serve/realtime/draft_events.h"
 
@@ -21,26 +25,33 @@ class TurnLoop {
   TurnLoop(const RealtimeHost& host, ConversationListener& listener, Conversation& conversation,
            Dialogue& dialogue, std::string client);
 
+  /// Runs the server's own tools; null: the client has none.
+  ToolRounds* tools() { return rounds_ ? &*rounds_ : nullptr; }
   /// Until the stop, which ends work in progress before its next pass if the dialogue is stopped.
   void run(const std::stop_token& stop);
   /// What happens in the turn.
   void take(const Heard& heard) { drafts_.hear(heard.transcript); }
   void take(const Drafted& drafted);
   void take(const SentenceDrafted& drafted);
-  void take(const CallsDrafted& drafted) {
-    drafts_.predict(drafted.calls, dialogue_.wants("calls"));
-  }
+  void take(const CallsDrafted& drafted);
   void take(const Said& said);
   void take(const Answered& answered);
-  void take(const BrokenOff&) { dialogue_.clear_up(); }
+  void take(const BrokenOff&) { dialogue_.clear_up(take_rounds()); }
 
  private:
+  /// What happens to a call of a tool of the server.
+  void take(const ToolEvent& event);
+  /// Of the turn: ConversationItem::rounds.
+  std::vector<Message> take_rounds() {
+    return rounds_ ? rounds_->take_messages() : std::vector<Message>();
+  }
+  bool is_own(const ToolCall& call) const { return rounds_ && rounds_->is_ours(call.name); }
   void take_turn(Session& session);
   /// Makes the session what the client wants by now.
   void prepare(Session& session, Dialogue::Plan plan);
-  /// What an answer's calls may be; null: anything. UserError if it cannot be compiled.
-  std::shared_ptr<const TokenConstraint> calls_of(const ToolSet& tools, const ToolChoice& choice,
-                                                  bool thinks) const;
+  /// What an answer's calls may be; null: anything. UserError if those of the client's functions
+  /// cannot be compiled. Called while the engine is given up.
+  std::shared_ptr<const TokenConstraint> form_of(const AnswerRules& rules) const;
   /// Takes the voice, unless it throws: then there is none until this is tried again.
   void use_voice(std::unique_ptr<SpeechSynthesizer>& voice, Session& session);
 
@@ -50,6 +61,8 @@ class TurnLoop {
   Dialogue& dialogue_;
   const std::string client_;
   DraftEvents drafts_;
+  std::optional<act::ThreadedCalls> calls_;
+  std::optional<ToolRounds> rounds_;
   std::unique_ptr<SpeechSynthesizer> voice_;  // null: none yet
   std::unique_ptr<AudioSink> sink_;           // of the voice, to the client
   Session* session_ = nullptr;                // during a turn

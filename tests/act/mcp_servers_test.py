@@ -14,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 USE_TOOLS = sys.argv[1]
-HOSTILE, HEALTHY = HERE / "hostile_server.py", HERE / "healthy_server.py"
+HOSTILE, HEALTHY, FAST = (HERE / f"{name}_server.py" for name in ("hostile", "healthy", "fast"))
 
 
 def check(condition, message):
@@ -62,11 +62,11 @@ def check_healthy(scratch, server, what):
 
 
 @contextlib.contextmanager
-def http_server(*more):
+def http_server(script, *more):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    process = subprocess.Popen([sys.executable, str(HEALTHY), str(port), *more], stdout=subprocess.DEVNULL,
+    process = subprocess.Popen([sys.executable, str(script), str(port), *more], stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
     try:
         for _ in range(400):
@@ -167,15 +167,30 @@ def check_file(scratch):
         check(text in log, f"{text}: {log}")
 
 
+def check_fast(scratch):
+    """Servers of the fastmcp package."""
+    check_healthy(scratch, stdio(FAST), "fastmcp, stdio")
+    with http_server(FAST) as url:
+        check_healthy(scratch, {"url": url}, "fastmcp, HTTP")
+    (huge, gone, then), log = use(scratch, {"bad": stdio(FAST, "hostile", tools={"ask": {"timeout": 20}})}, *ASK, *ASK, *ASK)
+    check(huge["status"] == "done" and len(huge["text"]) < 9000 and "cut" in huge["text"], f"fastmcp, hostile: {huge}")
+    check(gone["status"] == then["status"] == "unavailable", f"fastmcp, hostile: and is lost: {gone} {then}")
+    check("user now" not in log and "no message" not in log, f"fastmcp, hostile: nothing of it is in the log: {log}")
+
+
 def main(scratch):
     check_file(scratch)
     check_hostile(scratch)
     check_healthy(scratch, stdio(HEALTHY), "stdio")
     for more in ((), ("--json",)):
-        with http_server(*more) as url:
+        with http_server(HEALTHY, *more) as url:
             check_healthy(scratch, {"url": url}, "HTTP " + " ".join(more))
             _, log = use(scratch, {"bad": {"url": url.replace("/mcp", "/other")}}, "list", exit_code=2)
             check("404" in log, f"another path: {log}")
+    if importlib.util.find_spec("fastmcp") is None:
+        print("skipped: servers of fastmcp, which is not installed")
+    else:
+        check_fast(scratch)
 
 
 if importlib.util.find_spec("mcp") is None:

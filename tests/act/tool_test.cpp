@@ -35,5 +35,16 @@ TEST(Tool, AreShownToTheTemplate) {
   EXPECT_TRUE(tool_set({}).empty());
 }
 
+TEST(Tool, SetsComeTogether) {
+  ToolSet first = tool_set({{.name = "lamp"}});
+  first.strict = {"lamp"};
+  const ToolSet both = together(first, tool_set({{.name = "oven"}}));
+  ToolSet expected = tool_set({{.name = "lamp"}, {.name = "oven"}});
+  expected.strict = {"lamp"};
+  EXPECT_EQ(both, expected);
+  EXPECT_EQ(together({}, first), first);
+  EXPECT_EQ(together(first, {}), first);
+}
+
 }  // namespace
 }  // namespace predgen::act

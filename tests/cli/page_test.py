@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 import wave
+from pathlib import Path
 
 from report_pages import Browser, has_browser
 
@@ -219,6 +220,32 @@ def check_microphone(folder):
             page.driver.quit()
 
 
+def check_calls(folder):
+    """A tool that reads runs while one types: each call is a line, with what became of it."""
+    model = make_tool_model(folder / "lamp")
+    file = write_servers(folder, "lamps.json", tools={"*": {"effects": "read"}})
+    with server("--mcp", file, model=model) as process:
+        page = Page(process.url, 1400, "light")
+        try:
+            page.type("Quick, the lamp")
+            wait_for(lambda: "done after" in page.text("calls") and "while you speak" in page.text("calls"),
+                     f"it runs while one types: {page.text('calls')}")
+            check(page.text("calls").startswith("switch_lamp: ") and '"room":"kitchen"' in page.text("calls"), "what")
+            page.type(Keys.ENTER)
+            wait_for(lambda: len(page.parts("#messages li")) == 2, "the turn ends")
+            wait_for(lambda: page.parts("#calls .kept") and "kept, done after" in page.text("calls"), "it is kept")
+            page.screenshot("page_calls.png")
+            page.type("Quick, the lamp")
+            wait_for(lambda: "while you speak" in page.text("calls"), "another one")
+            page.type([Keys.BACKSPACE] * 20 + list("Hello") + [Keys.ENTER])
+            wait_for(lambda: page.parts("#calls .discarded"), f"is discarded: {page.text('calls')}")
+            wait_for(lambda: len(page.parts("#messages li")) == 4, "and answered otherwise")
+            check("secret" not in page.driver.page_source, "what the tool said is not shown")
+            check(page.driver.get_log("browser") == [], "the browser has nothing to complain about")
+        finally:
+            page.driver.quit()
+
+
 def check_closing(page):
     """What is sent when it is switched off; and that it is off, however soon that is."""
     page.driver.execute_script("""
@@ -282,3 +309,10 @@ else:
     from fake_recogniser import Recogniser
     with tempfile.TemporaryDirectory() as scratch:
         check_microphone(scratch)
+if importlib.util.find_spec("mcp") is None:
+    print("skipped: calls of tools (a tool server needs mcp)")
+else:
+    from lamp_server import write_servers
+    from tool_model import make_tool_model
+    with tempfile.TemporaryDirectory() as scratch:
+        check_calls(Path(scratch))

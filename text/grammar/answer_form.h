@@ -25,7 +25,7 @@ struct AnswerForm {
 
 /// What an answer may consist of.
 struct AnswerRules {
-  enum class Calls { kAllowed, kRequired };
+  enum class Calls { kAllowed, kRequired, kForbidden };
   std::optional<AnswerForm> form{};  // of its text, if it is no call; nullopt: any text
   ToolSet tools{};                   // that it may call
   Calls calls = Calls::kAllowed;

@@ -92,6 +92,19 @@ std::vector<Json> written_begins(ToolFormat format, const std::string& name,
   return begins;
 }
 
+/// Any text in which no call begins.
+Json text_without_calls(const CallForm& calls, const AnswerRules& rules, ToolFormat format) {
+  if (calls.open.empty()) return by_grammar(kNoJson);
+  Json excludes = Json::array({calls.open});
+  for (const std::string& name : rules.tools.names) {
+    if (!calls.is_written_out) break;
+    for (const Json& begin : written_begins(format, name, "root ::= \"\"", /*is_last=*/true)) {
+      excludes.push_back(begin.front());
+    }
+  }
+  return {{"type", "any_text"}, {"excludes", excludes}};
+}
+
 /// A call whose mark the model wrote by itself: it may leave white space out, or put some.
 Json loose_call(const CallForm& calls, const std::string& name, const std::string& arguments) {
   const bool has_line = calls.name_begin.starts_with('\n');
@@ -119,6 +132,9 @@ std::vector<Json> functions_of(const AnswerRules& rules) {
 Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const ArgumentsOf& arguments,
                  const Json& form) {
   const CallForm calls = form_of(tokenizer);
+  if (rules.calls == AnswerRules::Calls::kForbidden) {
+    return form.is_null() ? text_without_calls(calls, rules, tokenizer.tool_format()) : form;
+  }
   const bool is_required = rules.calls == AnswerRules::Calls::kRequired;
   const bool is_free = !is_required && form.is_null() && !calls.open.empty();
   const bool is_list = !calls.end.empty();

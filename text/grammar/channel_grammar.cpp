@@ -45,6 +45,7 @@ Json channel_format(const AnswerRules& rules, const ArgumentsOf& arguments, cons
     if (form.is_null()) first.push_back(message("commentary"));
   }
   for (const Json& function : functions_of(rules)) {
+    if (rules.calls == AnswerRules::Calls::kForbidden) break;
     last.push_back(call(function["name"].get<std::string>(), arguments(function)));
   }
   return sequence({repeated(any_of(first)), any_of(last)});

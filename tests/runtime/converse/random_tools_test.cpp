@@ -317,15 +317,19 @@ class TwoConversations {
   std::vector<std::pair<std::string, std::string>> results_since(size_t begin) const {
     std::vector<std::pair<std::string, std::string>> results;
     const std::vector<Message> history = early_.session.history();
-    std::map<std::string, std::string> keys;  // by id
+    std::map<std::string, ToolCall> calls;  // by id
+    AnsweredCalls answered;
     for (size_t i = begin; i < history.size(); ++i) {
-      for (const ToolCall& call : history[i].tool_calls) keys[call.id] = call.name + call.arguments;
+      for (const ToolCall& call : history[i].tool_calls) calls[call.id] = call;
       const std::string& text = history[i].content;
       const bool has_run = !text.starts_with("Not done") && !text.starts_with("Cancelled before") &&
                            !text.starts_with("Error: too many");
-      if (history[i].role == "tool" && has_run) {
-        results.emplace_back(keys.at(history[i].tool_call_id), text);
-      }
+      if (history[i].role != "tool" || !has_run) continue;
+      const ToolCall& call = calls.at(history[i].tool_call_id);
+      if (answered.find(call) != nullptr) continue;
+      const bool reads = call.name == "look" || call.name == "find";
+      answered.add(call, reads ? Effects::kRead : Effects::kWrites, text);
+      results.emplace_back(call.name + call.arguments, text);
     }
     return results;
   }

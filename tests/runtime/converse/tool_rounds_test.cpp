@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "act/threaded_calls.h"
+#include "runtime/generate/token_constraint.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_tools.h"
 #include "tests/fakes/stage.h"
@@ -111,10 +112,104 @@ TEST(ToolRounds, TheSameCallIsMadeOnceInAMessage) {
   EXPECT_NE(history[2].tool_call_id, history[3].tool_call_id);
 }
 
-TEST(ToolRounds, EndAfterSoMany) {
-  LampTalk talk({.max_rounds = 2}, [](const std::string&) {
+/// A call of the lamp, in another room each time.
+std::string call_next_room(const std::string& user) {
+  const std::string room = user.substr(user.find('>') + 1);
+  return R"(<tool_call>{"name": "lamp", "arguments": {"room": ")" + room + "\"}}</tool_call>";
+}
+
+/// What holds an answer to letters, none of which begins a call.
+struct Letters : TokenConstraint {
+  std::string name() const override { return "letters"; }
+  std::unique_ptr<TokenConstraint> fork() const override {
+    return std::make_unique<Letters>(*this);
+  }
+  bool accept(TokenId token) override { return token >= 'a' && token <= 'c' && ++length <= 3; }
+  bool may_end() const override { return length == 3; }
+  void insert_allowed(TokenSet& tokens) const override {
+    for (TokenId token = 'a'; token <= 'c' && length < 3; ++token) tokens.insert(token);
+  }
+  TokenIds forced(int64_t) const override { return {}; }
+  int64_t length = 0;
+};
+
+TEST(ToolRounds, ACallThatComesAgainHasItsResultAndThenTheAnswerIsText) {
+  LampTalk talk({}, [](const std::string& user) -> std::string {
+    const bool is_first = user.find('>') == std::string::npos;
+    return std::string(R"(<tool_call>{"name": "lamp", "arguments": )") +
+           (is_first ? R"({"a": 1, "b": 2})" : R"({"b": 2, "a": 1})") + "}</tool_call>";
+  });
+  std::vector<AnswerRules::Calls> asked;
+  talk.rounds.set_form([&](const ToolSet&, AnswerRules::Calls calls) {
+    asked.push_back(calls);
+    return calls == AnswerRules::Calls::kForbidden ? std::make_shared<Letters>() : nullptr;
+  });
+  const TurnResult result = talk.run({final_one("red", 1)});
+  EXPECT_EQ(talk.runner.calls.size(), 1u);
+  EXPECT_EQ(result.text.size(), 3u) << result.text;
+  EXPECT_THAT(talk.lines, ElementsAre("lamp: running", "lamp: done after 0.00 s",
+                                      "lamp: the same call again, so not made"));
+  const std::vector<Message> history = talk.stage.session.history();
+  ASSERT_EQ(history.size(), 6u);
+  EXPECT_EQ(history[4].content, history[2].content);
+  EXPECT_NE(history[4].tool_call_id, history[2].tool_call_id);
+  EXPECT_THAT(asked, ElementsAre(AnswerRules::Calls::kAllowed, AnswerRules::Calls::kForbidden));
+  // In the next turn calls are free again, and the same one is made.
+  talk.run({final_one("red", 9)});
+  EXPECT_EQ(talk.runner.calls.size(), 2u);
+}
+
+TEST(ToolRounds, WithoutAGrammarTheSecondRepetitionEndsTheAnswer) {
+  LampTalk talk({.max_rounds = 9}, [](const std::string&) {
     return R"(<tool_call>{"name": "lamp", "arguments": {}}</tool_call>)";
   });
+  EXPECT_THAT(talk.run({final_one("red", 1)}).text, HasSubstr("too many steps"));
+  EXPECT_EQ(talk.runner.calls.size(), 1u);
+  EXPECT_EQ(talk.stage.session.history().size(), 8u);
+}
+
+TEST(ToolRounds, WhatWasReadBeforeAnEffectIsReadAgain) {
+  const std::string look = R"(<tool_call>{"name": "look", "arguments": {}}</tool_call>)";
+  const std::string lamp = R"(<tool_call>{"name": "lamp", "arguments": {}}</tool_call>)";
+  LampTalk talk({}, [&](const std::string& user) {
+    return user.find('>') == std::string::npos ? look + lamp + look + lamp : "Yes.";
+  });
+  talk.runner.offered.push_back(
+      {.name = "look", .own_name = "look", .effects = act::Effects::kRead});
+  talk.stage.session.set_max_new_tokens(300);
+  EXPECT_EQ(talk.run({final_one("red", 1)}).text, "Yes.");
+  EXPECT_THAT(talk.runner.calls, ElementsAre("look {}", "lamp {}", "look {}"));
+}
+
+TEST(ToolRounds, FunctionsOfTheCallerEndTheAnswerAndHideOurs) {
+  for (const bool has_same_name : {false, true}) {
+    LampTalk talk({}, [](const std::string&) {
+      return R"(<tool_call>{"name": "lamp", "arguments": {}}</tool_call>)"
+             R"(<tool_call>{"name": "bell", "arguments": {}}</tool_call>)";
+    });
+    std::vector<act::Tool> theirs{{.name = "bell"}};
+    if (has_same_name) theirs.push_back({.name = "lamp"});
+    talk.rounds.share(act::tool_set(theirs), /*offers_ours=*/true);
+    const TurnResult result = talk.run({final_one("red", 1)});
+    EXPECT_EQ(talk.runner.calls.size(), has_same_name ? 0u : 1u);
+    ASSERT_EQ(result.calls.size(), 2u);
+    const std::vector<Message> history = talk.stage.session.history();
+    ASSERT_EQ(history.size(), has_same_name ? 2u : 3u);
+    EXPECT_EQ(talk.rounds.take_messages().size(), has_same_name ? 0u : 2u);
+    if (has_same_name) continue;
+    EXPECT_EQ(history[1].tool_calls, result.calls);
+    EXPECT_EQ(history[2].tool_call_id, result.calls[0].id);
+    talk.rounds.share({}, /*offers_ours=*/false);
+    EXPECT_TRUE(talk.rounds.offered().empty());
+  }
+}
+
+TEST(ToolRounds, EndAfterSoMany) {
+  LampTalk talk({.max_rounds = 2}, call_next_room);
+  int number = 0;
+  talk.runner.answer = [&](const auto&, const auto&, const auto&) {
+    return ToolResult{ToolResult::Status::kDone, std::to_string(++number)};
+  };
   const TurnResult result = talk.run({final_one("red", 1)});
   EXPECT_EQ(talk.runner.calls.size(), 2u);
   EXPECT_THAT(result.text, HasSubstr("too many steps"));
@@ -189,7 +284,7 @@ TEST(ToolRounds, SaySomethingWhileTheUserWaits) {
 TEST(ToolRounds, NewToolsAreOfferedWithTheNextTurn) {
   LampTalk talk;
   std::vector<size_t> held;  // numbers of tools
-  talk.rounds.set_form([&](const ToolSet& tools) {
+  talk.rounds.set_form([&](const ToolSet& tools, AnswerRules::Calls) {
     held.push_back(tools.names.size());
     return nullptr;
   });

@@ -18,7 +18,7 @@ using testing::Not;
 /// the tool said.
 struct LampServer {
   explicit LampServer(const std::string& called = "lamp", std::vector<std::string> keys = {})
-      : own(tools, house.metrics, std::move(keys)) {
+      : own_tools{.runner = tools, .allowed = std::move(keys)}, own(own_tools, house.metrics) {
     house.answer = [called](const std::string& user) -> std::string {
       if (const size_t end = user.find('>'); end != std::string::npos) {
         return "It says " + user.substr(end + 1) + ".";
@@ -51,6 +51,7 @@ struct LampServer {
 
   House house;
   FakeTools tools;
+  OwnTools own_tools;
   ServeConfig config;
   GenerationDefaults defaults;
   ServerTools own;
@@ -96,13 +97,29 @@ TEST(ServerTools, AreOfferedOnlyWhereTheyMayBeCalled) {
   EXPECT_TRUE(none.tools.calls.empty() && others.tools.calls.empty() && asks.tools.calls.empty());
 }
 
-TEST(ServerTools, ACallThatComesAgainAndAgainEnds) {
+TEST(ServerTools, NewCallsEndAfterSomeRounds) {
+  LampServer server;
+  int number = 0;
+  server.house.answer = [&](const std::string& user) -> std::string {
+    if (user.find('>') != std::string::npos) number = static_cast<int>(server.tools.calls.size());
+    return R"(<tool_call>{"name": "lamp", "arguments": {"n": )" + std::to_string(number) +
+           "}}</tool_call>";
+  };
+  server.ask();
+  EXPECT_EQ(server.tools.calls.size(), 4u);
+}
+
+TEST(ServerTools, ACallThatComesAgainIsNotMadeAgainAndTheAnswerIsText) {
   LampServer server;
   server.house.answer = [](const std::string&) -> std::string {
     return R"(<tool_call>{"name": "lamp", "arguments": {}}</tool_call>)";
   };
-  server.ask();
-  EXPECT_EQ(server.tools.calls.size(), 4u);
+  const Json choice = server.ask({{"max_tokens", 60}})["choices"][0];
+  EXPECT_EQ(server.tools.calls.size(), 1u);
+  EXPECT_THAT(server.house.last_prompt(), HasSubstr(R"("name":"lamp")"));  // it still sees it
+  EXPECT_THAT(server.house.last_prompt(), HasSubstr(">on<end><assistant><tool_call>"));
+  EXPECT_THAT(choice["message"]["content"].get<std::string>(), Not(HasSubstr("<tool_call>")));
+  EXPECT_FALSE(choice["message"].contains("tool_calls"));
 }
 
 }  // namespace

@@ -49,6 +49,32 @@ TEST(ConversationItems, UserMessagesInARowAreOne) {
   EXPECT_EQ(items.system_text(), "Be brief.\n\nIn rhymes.");
 }
 
+TEST(ConversationItems, WhatTheServersToolsDidRemainsHoweverLittleWasHeard) {
+  const ToolCall call{.id = "c", .name = "lamp", .arguments = "{}"};
+  for (const double share : {1.0, 0.8, 0.1}) {
+    ConversationItems items;
+    items.add(message("1", "user", "light"));
+    ConversationItem answer = message("2", "assistant", "I do. It is on now.");
+    answer.num_samples = kRealtimeRate;
+    answer.rounds = {{.role = "assistant", .content = "I do.", .ids = {1}, .tool_calls = {call}},
+                     {.role = "tool", .content = "on", .tool_call_id = "c"}};
+    items.add(answer);
+    items.truncate("2", static_cast<int64_t>(share * 1000));
+    const std::vector<Message> history = items.history();
+    ASSERT_EQ(history.size(), share == 0.1 ? 3u : 4u);
+    EXPECT_EQ(history[1].content, share == 0.1 ? "" : "I do.");
+    EXPECT_EQ(history[1].ids.empty(), share == 0.1);  // they are of the whole text
+    EXPECT_EQ(history[1].tool_calls, std::vector<ToolCall>{call});
+    EXPECT_EQ(history[2].content, "on");
+    if (share > 0.1) {
+      EXPECT_EQ(history[3].content, share == 1.0 ? "It is on now." : "It is on");
+    }
+    EXPECT_EQ(items.pending(), "");
+    items.remove("2");
+    EXPECT_EQ(items.pending(), "light");
+  }
+}
+
 TEST(ConversationItems, CallsBelongToTheirMessageAndAreAnswered) {
   ConversationItems items;
   items.add(message("1", "user", "light"));

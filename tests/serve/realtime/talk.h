@@ -108,8 +108,8 @@ struct House : FakeHost {
 
 /// A client at it.
 struct Talk {
-  explicit Talk(House& house, bool is_beta = false)
-      : connection(house.host, std::nullopt, "", is_beta) {
+  explicit Talk(House& house, bool is_beta = false, const std::string& key = "")
+      : connection(house.host, std::nullopt, key, is_beta) {
     connection.on_open(client);
     created = client.next();
   }

@@ -409,6 +409,30 @@ TEST(CallGrammar, BeginsInFreeText) {
                      R"(<tool_call>{"name": "weather", "arguments": {"city": 1}}</tool_call>)"));
 }
 
+TEST(CallGrammar, MayForbidCalls) {
+  const AnswerRules none{.tools = tools(), .calls = AnswerRules::Calls::kForbidden};
+  for (const CallTexts& calls : kCalls) {
+    Forms forms(calls.format);
+    const auto takes = [&](const std::string& text) {
+      return predgen::takes(*forms.compiler.compile(none), forms.tokenizer, text);
+    };
+    EXPECT_TRUE(takes("It is 12 degrees; the name of it is weather.")) << calls.one;
+    EXPECT_TRUE(takes(""));
+    EXPECT_FALSE(takes(calls.one)) << calls.one;
+    const bool may_be_text = calls.format == ToolFormat::kLlama;  // its calls are whole answers
+    EXPECT_EQ(takes("Yes.\n" + calls.one), may_be_text) << calls.one;
+  }
+  Forms written, channels(ToolFormat::kHarmony);
+  const auto text = written.compiler.compile(none);
+  EXPECT_FALSE(takes(*text, written.tokenizer, R"({"name": "bell", "arguments": {}})"));
+  EXPECT_TRUE(takes(*text, written.tokenizer, R"({"name": "Ann", "age": 3})"));
+  AnswerRules with_channels = none;
+  with_channels.start = AnswerStart::kChannels;
+  const auto channel = channels.compiler.compile(with_channels);
+  EXPECT_TRUE(takes(*channel, channels.tokenizer, kAnalysis + kNext + kFinal + "Yes."));
+  EXPECT_FALSE(takes(*channel, channels.tokenizer, call_in_channel("bell", "{}")));
+}
+
 TEST(CallGrammar, HoldsCallsThatAreWrittenOut) {
   Forms forms;
   const auto grammar = forms.compiler.compile({.tools = tools()});
