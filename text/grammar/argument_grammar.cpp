@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "text/grammar/python_arguments.h"
 
 // Of XGrammar's cpp/json_schema_converter.h; its public headers have these spellings only where
 // blanks may be anywhere, which leaves nothing that must come.
@@ -42,6 +43,7 @@ Spelling spelling_of(ToolFormat format) {
             .separators = {{",", ":"}},
             .marks = {"<|tool_call>", "<tool_call|>", "<|channel>", "<channel|>"}};
   }
+  if (format == ToolFormat::kPython) return {.marks = {"<|tool_call_start|>", "<|tool_call_end|>"}};
   return {.marks = {"<|start|>", "<|end|>", "<|call|>", "<|return|>"}};
 }
 
@@ -67,13 +69,16 @@ Json sorted(const Json& value) {
 
 std::string argument_grammar(const Json& schema, bool is_strict, ToolFormat format) {
   const Spelling spelling = spelling_of(format);
-  const Json ordered = format == ToolFormat::kGemma ? sorted(schema) : schema;
-  return xgrammar::JSONSchemaToGrammar(to_text(ordered), /*any_whitespace=*/false, std::nullopt,
-                                       spelling.separators, is_strict, spelling.most_blanks,
-                                       /*any_order=*/false,
-                                       xgrammar::JSONFormatFromString(spelling.name).value(),
-                                       spelling.marks)
-      .ToString();
+  const auto written = [&](const Json& one) {
+    return xgrammar::JSONSchemaToGrammar(to_text(one), /*any_whitespace=*/false, std::nullopt,
+                                         spelling.separators, is_strict, spelling.most_blanks,
+                                         /*any_order=*/false,
+                                         xgrammar::JSONFormatFromString(spelling.name).value(),
+                                         spelling.marks)
+        .ToString();
+  };
+  if (format == ToolFormat::kPython) return python_arguments(schema, is_strict, written);
+  return written(format == ToolFormat::kGemma ? sorted(schema) : schema);
 }
 
 }  // namespace predgen

@@ -9,8 +9,9 @@ namespace predgen {
 
 /// The grammar of a call's arguments, as XGrammar writes grammars, where the marks of the form may
 /// not be in them: as a list of <parameter=KEY> (kXml), in Gemma's spelling with keys in the order
-/// in which its template sorts them (kGemma), or as JSON (kHarmony). `schema`: as promised_schema()
-/// made it. `is_strict`: there are no other properties than it names.
+/// in which its template sorts them (kGemma), as KEY=VALUE in Python (kPython), or as JSON
+/// (kHarmony). `schema`: as promised_schema() made it. `is_strict`: there are no other properties
+/// than it names. UserError for what of a schema calls in Python cannot have.
 std::string argument_grammar(const Json& schema, bool is_strict, ToolFormat format);
 
 }  // namespace predgen

@@ -11,10 +11,12 @@ namespace predgen {
 namespace {
 
 /// How calls look: `open`, then each function's beginning, its arguments and `close`, then `tail`
-/// on a line of its own. Behind the last one comes `end`, and `between` before another.
+/// on a line of its own. Behind the last one comes `end`, if they are a list, and `between` before
+/// another.
 struct CallForm {
   std::string open{}, name_begin{}, name_end{}, close{}, tail{}, end{}, between{};
   bool is_written_out = false;  // in free text a call may lack the mark
+  bool ends_answer = false;     // nothing follows the list
 };
 
 CallForm form_of(const Tokenizer& tokenizer) {
@@ -41,6 +43,12 @@ CallForm form_of(const Tokenizer& tokenizer) {
               .name_begin = "call:",
               .close = "<tool_call|>",
               .between = "<|tool_call>"};
+    case ToolFormat::kPython:
+      return {.open = "<|tool_call_start|>",
+              .name_end = "(",
+              .close = ")",
+              .end = "]<|tool_call_end|>",
+              .between = ", "};
     case ToolFormat::kLlama:
       return {
           .name_begin = name, .name_end = R"(", "parameters": )", .close = "}", .between = "; "};
@@ -54,7 +62,8 @@ CallForm form_of(const Tokenizer& tokenizer) {
               .name_end = R"(", "arguments": )",
               .close = "}",
               .end = "]",
-              .between = ", "};
+              .between = ", ",
+              .ends_answer = true};
     case ToolFormat::kHarmony:  // channel_format()'s
     case ToolFormat::kNone:
       break;
@@ -181,7 +190,9 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
   if (calls.open.empty()) return any_of({sequence(only), by_grammar(kNoJson)});
   if (is_list) some.insert(some.begin(), maybe(" "));
   begins.push_back(Json::array({calls.open, is_list ? sequence(some) : any_of(loose)}));
-  return {{"type", "dispatch"}, {"rules", begins}, {"loop", rules.has_many_calls && !is_list}};
+  return {{"type", "dispatch"},
+          {"rules", begins},
+          {"loop", rules.has_many_calls && !calls.ends_answer}};
 }
 
 Json after_thought(const Json& format) {

@@ -181,7 +181,7 @@ class GrammarCompiler::Builder {
     const std::string name = fmt::format("the parameters of function '{}'", tool);
     const ToolFormat format = tokenizer_.tool_format();
     const bool has_marks = format == ToolFormat::kXml || format == ToolFormat::kGemma ||
-                           format == ToolFormat::kHarmony;
+                           format == ToolFormat::kPython || format == ToolFormat::kHarmony;
     if (!has_marks) return schema_grammar(function["parameters"], name, is_strict).ToString();
     const Json kept = promised_schema(function["parameters"], name, is_strict);
     return without_warnings(name, is_strict,

@@ -71,7 +71,8 @@ std::tm ChatTemplate::today() {
 ChatTemplate::ChatTemplate(Source source, const std::vector<AddedToken>& added)
     : source_(std::move(source)),
       tokens_(added),
-      template_(with_advice([&] { return JinjaTemplate(source_.jinja, source_.where); })) {
+      template_(with_advice([&] { return JinjaTemplate(source_.jinja, source_.where); })),
+      has_xml_tools_(source_.jinja.find("xml_tools") != std::string::npos) {
   require_utf8(source_.jinja, source_.where);
   find_visible();
   jinja::Budget budget;
@@ -81,7 +82,9 @@ ChatTemplate::ChatTemplate(Source source, const std::vector<AddedToken>& added)
                                   const Json& tools) {
     return run(messages, add_generation_prompt, tools, budget);
   };
-  dialect_ = find_tool_dialect(run_one);
+  const bool has_python_marks = std::ranges::any_of(
+      added, [](const AddedToken& token) { return token.content == "<|tool_call_start|>"; });
+  dialect_ = find_tool_dialect(run_one, has_python_marks);
   if (dialect_.format == ToolFormat::kNone) return;
   try {
     call_order_ = find_call_order(run_one, dialect_);
@@ -118,8 +121,18 @@ void ChatTemplate::find_visible() {
 void ChatTemplate::probe(jinja::Budget& budget) {
   const std::string answer = placeholder(0), rule = placeholder(1);
   const Json user = message_json("user", "x");
-  const std::string prompt =
-      run(Json::array({user}), true, nullptr, budget);  // what every template must render
+  const auto opening = [&] { return run(Json::array({user}), true, nullptr, budget); };
+  std::string prompt;
+  try {
+    prompt = opening();
+  } catch (const TemplateTooCostly&) {
+    throw;
+  } catch (const TemplateRaised&) {
+    throw;
+  } catch (const UserError&) {
+    leaves_out_tools_ = true;
+    prompt = opening();  // what every template must render
+  }
   try {
     const Json both = Json::array({message_json("system", rule), user});
     takes_system_ = run(both, true, nullptr, budget).find(rule) != std::string::npos;
@@ -178,6 +191,8 @@ std::string ChatTemplate::run(const Json& messages, bool add_generation_prompt, 
   variables["messages"] = messages;
   variables["add_generation_prompt"] = add_generation_prompt;
   variables["tools"] = tools;
+  if (tools.is_null() && leaves_out_tools_) variables.erase("tools");
+  if (!tools.is_null() && has_xml_tools_) variables["xml_tools"] = tools;
   variables["documents"] = nullptr;
   return with_advice([&] { return template_.render(variables, source_.today, budget); });
 }

@@ -95,7 +95,9 @@ class ChatTemplate {
   Source source_;
   ControlTokens tokens_;
   JinjaTemplate template_;
-  std::set<TokenId> visible_;  // the template looks for them in an assistant's content
+  std::set<TokenId> visible_;      // the template looks for them in an assistant's content
+  const bool has_xml_tools_;       // it takes tools under this name, too (SmolLM3)
+  bool leaves_out_tools_ = false;  // it loops over tools, whether there are any or not (Hermes)
   bool takes_system_ = true, answers_follow_prompt_ = false;
   std::string before_answer_, after_answer_;  // between generation prompt, content and end token
   std::optional<TokenId> end_token_;

@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "text/channel_parser.h"
-#include "text/jinja/operations.h"
+#include "text/template/call_text.h"
 #include "text/template/jinja_template.h"
 #include "text/tools/tool_call_parser.h"
 
@@ -34,21 +34,6 @@ std::string nine_characters(const std::string& id) {
   return letters.substr(letters.size() - kLength);
 }
 
-namespace {
-
-/// As Python's json.dumps() writes it, which models have seen: blanks behind commas and colons.
-std::string python_json(const Json& value, const char* what) {
-  try {
-    jinja::Budget budget;
-    jinja::Runtime runtime(budget);
-    return jinja::json_text(runtime, runtime.from_json(value), {});
-  } catch (const jinja::Failure& failure) {
-    throw UserError("{}: {}", what, failure.what());
-  }
-}
-
-}  // namespace
-
 Json with_texts(const Json& value, const std::function<std::string(const std::string&)>& change) {
   if (value.is_string()) return change(value.get<std::string>());
   Json result = value;
@@ -74,17 +59,19 @@ bool renders(const RunTemplate& run, const Json& messages, const Json& tools) {
   }
 }
 
-/// The form in which `prompt` tells the model to write calls.
-ToolFormat told_format(const std::string& prompt) {
+/// The form in which `prompt` tells the model to write calls. LFM2 is told by its training alone:
+/// its vocabulary has the marks.
+ToolFormat told_format(const std::string& prompt, bool has_python_marks) {
   const auto has = [&](const char* mark) { return prompt.find(mark) != std::string::npos; };
   if (has("<tool_call>") && !has("<function=") && !has("<arg_key>")) return ToolFormat::kHermes;
-  return has("[TOOL_CALLS]") ? ToolFormat::kMistral : ToolFormat::kNone;
+  if (has("[TOOL_CALLS]")) return ToolFormat::kMistral;
+  return has_python_marks ? ToolFormat::kPython : ToolFormat::kNone;
 }
 
 /// The dialect of a template that renders a message with calls like one without.
 ToolDialect content_dialect(const RunTemplate& run, const std::string& prompt, const Json& chat,
-                            const Json& tools) {
-  ToolDialect result{.format = told_format(prompt), .has_calls_in_content = true};
+                            const Json& tools, bool has_python_marks) {
+  ToolDialect result{.format = told_format(prompt, has_python_marks), .has_calls_in_content = true};
   const std::string mark = "\xFE";
   Json said = chat;
   said.push_back({{"role", "tool"}, {"content", mark}, {"tool_call_id", "abcdefghi"}});
@@ -98,7 +85,7 @@ ToolDialect content_dialect(const RunTemplate& run, const std::string& prompt, c
 
 }  // namespace
 
-ToolDialect find_tool_dialect(const RunTemplate& run) {
+ToolDialect find_tool_dialect(const RunTemplate& run, bool has_python_marks) {
   const std::string name = "probe";
   const Json arguments{{"x", "y"}};
   const Json parameters{{"type", "object"}, {"properties", {{"x", {{"type", "string"}}}}}};
@@ -127,10 +114,10 @@ ToolDialect find_tool_dialect(const RunTemplate& run) {
   } catch (const UserError&) {
     return {};
   }
-  if (!has_calls) return content_dialect(run, prompt, {user, silent}, tools);
+  if (!has_calls) return content_dialect(run, prompt, {user, silent}, tools, has_python_marks);
   const std::string answer = whole.starts_with(prompt) ? whole.substr(prompt.size()) : whole;
   for (const auto format : {ToolFormat::kHermes, ToolFormat::kXml, ToolFormat::kMistral,
-                            ToolFormat::kLlama, ToolFormat::kGemma}) {
+                            ToolFormat::kLlama, ToolFormat::kGemma, ToolFormat::kPython}) {
     // Its parser takes calls without the mark, too.
     if (format == ToolFormat::kHermes && answer.find("<tool_call>") == std::string::npos) continue;
     ToolCallParser parser(format, {.names = {name}});
@@ -178,18 +165,9 @@ Json in_dialect(Json message, const ToolDialect& dialect) {
     message["content"] = "";
   }
   if (!dialect.has_calls_in_content) return message;
-  std::string content = message["content"].get<std::string>();
-  const bool is_hermes = dialect.format == ToolFormat::kHermes;
-  std::string calls;
-  for (const Json& call : message["tool_calls"]) {
-    const std::string json = python_json(call["function"], "the arguments of a call");
-    calls += is_hermes
-                 ? fmt::format("{}<tool_call>\n{}\n</tool_call>", calls.empty() ? "" : "\n", json)
-                 : (calls.empty() ? "" : ", ") + json;
-  }
-  if (!content.empty()) content += "\n";
-  content += is_hermes ? calls : fmt::format("[TOOL_CALLS][{}]", calls);
-  message["content"] = std::move(content);
+  const bool has_line = dialect.format != ToolFormat::kPython;
+  message["content"] = joined(message["content"].get<std::string>(), has_line ? "\n" : "",
+                              call_text(dialect.format, message["tool_calls"]));
   message.erase("tool_calls");
   return message;
 }

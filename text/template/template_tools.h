@@ -30,7 +30,8 @@ struct ToolDialect {
   bool has_calls_in_content = false, has_results_as_user = false;
   bool has_tools_in_system = false;  // it shows no tools: with_told_tools()
 };
-ToolDialect find_tool_dialect(const RunTemplate& run);
+/// `has_python_marks`: the vocabulary has those of ToolFormat::kPython.
+ToolDialect find_tool_dialect(const RunTemplate& run, bool has_python_marks);
 /// For a template that shows no tools: the system message says what they are, and how to call them,
 /// in the words that Hermes and Qwen2.5 have learnt from.
 std::vector<Message> with_told_tools(std::vector<Message> messages, const ToolSet& tools);

@@ -5,13 +5,14 @@
 #include "core/text.h"
 #include "text/begun.h"
 #include "text/tools/gemma_call.h"
+#include "text/tools/python_call.h"
 #include "text/tools/xml_call.h"
 
 namespace predgen {
 namespace {
 
 constexpr std::string_view kFunctionEnd = "</function>", kCallEnd = "</tool_call>",
-                           kGemmaEnd = "<tool_call|>";
+                           kGemmaEnd = "<tool_call|>", kPythonEnd = "<|tool_call_end|>";
 
 /// Whether the text ends in the value of a parameter.
 bool ends_in_value(std::string_view text) {
@@ -22,15 +23,27 @@ bool ends_in_value(std::string_view text) {
 
 }  // namespace
 
+std::optional<std::string_view> TaggedCall::find_body(std::string_view text, std::string_view mark,
+                                                      bool is_over) {
+  const size_t end = text.find(mark, searched_);
+  if (end != std::string_view::npos || is_over) return text.substr(0, end);
+  searched_ = text.size() - std::min(text.size(), mark.size());
+  return std::nullopt;
+}
+
 std::optional<TaggedCall::Found> TaggedCall::find_gemma(std::string_view text, bool is_over) {
-  const size_t end = text.find(kGemmaEnd, searched_);
-  const bool has_end = end != std::string_view::npos;
-  if (!has_end && !is_over) {
-    searched_ = text.size() - std::min(text.size(), kGemmaEnd.size());
-    return std::nullopt;
-  }
-  return Found{.end = has_end ? end + kGemmaEnd.size() : text.size(),
-               .call = parse_gemma_call(text.substr(0, end))};
+  const auto body = find_body(text, kGemmaEnd, is_over);
+  if (!body) return std::nullopt;
+  return Found{.end = std::min(body->size() + kGemmaEnd.size(), text.size()),
+               .call = parse_gemma_call(*body)};
+}
+
+std::optional<TaggedCall::Found> TaggedCall::find_python(std::string_view text, const Json& tools,
+                                                         bool is_over) {
+  const auto body = find_body(text, kPythonEnd, is_over);
+  if (!body) return std::nullopt;
+  return Found{.end = std::min(body->size() + kPythonEnd.size(), text.size()),
+               .call = parse_python_calls(*body, tools)};
 }
 
 std::optional<TaggedCall::Found> TaggedCall::find_xml(std::string_view text, const Json& tools,

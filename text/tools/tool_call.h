@@ -30,7 +30,8 @@ struct ToolSet {
 /// (Qwen3-Coder, Qwen3.5). kLlama: {"name", "parameters"} as the whole answer, or after
 /// <|python_tag|>. kMistral: [TOOL_CALLS] with a list of {"name", "arguments"}, or with
 /// name[ARGS]{..}. kGemma: <|tool_call>call:NAME{key:<|"|>text<|"|>}<tool_call|> (Gemma 4).
+/// kPython: <|tool_call_start|>[NAME(KEY="text", OTHER=True)]<|tool_call_end|> (LFM2).
 /// kHarmony: a message to a function, as ChannelParser gives it.
-enum class ToolFormat { kNone, kHermes, kXml, kLlama, kMistral, kGemma, kHarmony };
+enum class ToolFormat { kNone, kHermes, kXml, kLlama, kMistral, kGemma, kPython, kHarmony };
 
 }  // namespace predgen

@@ -19,6 +19,7 @@ constexpr std::string_view kPython = "<|python_tag|>";
 constexpr std::string_view kCalls = "[TOOL_CALLS]", kArguments = "[ARGS]", kId = "[CALL_ID]";
 
 constexpr std::string_view kGemmaOpen = "<|tool_call>", kGemmaClose = "<tool_call|>";
+constexpr std::string_view kListOpen = "<|tool_call_start|>", kListClose = "<|tool_call_end|>";
 
 std::string_view marker_of(ToolFormat format) {
   switch (format) {
@@ -29,6 +30,8 @@ std::string_view marker_of(ToolFormat format) {
       return kPython;
     case ToolFormat::kGemma:
       return kGemmaOpen;
+    case ToolFormat::kPython:
+      return kListOpen;
     case ToolFormat::kHarmony:
       return ChannelParser::kCall;
     case ToolFormat::kMistral:
@@ -64,7 +67,8 @@ size_t second_brace(std::string_view text, size_t begin) {
 
 ToolCallParser::ToolCallParser(ToolFormat format, const ToolSet& tools)
     : format_(format), names_(tools.names) {
-  if (format == ToolFormat::kXml && !tools.json.empty()) schemas_ = parse_json(tools.json, "tools");
+  const bool needs_schemas = format == ToolFormat::kXml || format == ToolFormat::kPython;
+  if (needs_schemas && !tools.json.empty()) schemas_ = parse_json(tools.json, "tools");
 }
 
 bool ToolCallParser::is_marker(ToolFormat format, std::string_view token) {
@@ -79,6 +83,8 @@ bool ToolCallParser::is_marker(ToolFormat format, std::string_view token) {
       return token == kPython;
     case ToolFormat::kGemma:
       return token == kGemmaOpen || token == kGemmaClose || token == "<|\"|>";
+    case ToolFormat::kPython:
+      return token == kListOpen || token == kListClose;
     case ToolFormat::kMistral:
       return token == kCalls || token == kArguments || token == kId;
   }
@@ -176,9 +182,11 @@ bool ToolCallParser::read_call(std::vector<Part>& parts, bool is_over) {
   const std::string_view text = held_;
   size_t begin = space_at(text);
   const bool is_json_begun = begin < text.size() && (text[begin] == '{' || text[begin] == '[');
-  if (format_ == ToolFormat::kGemma || (format_ == ToolFormat::kXml && !is_json_begun)) {
-    const auto found = format_ == ToolFormat::kGemma ? tagged_.find_gemma(text, is_over)
-                                                     : tagged_.find_xml(text, schemas_, is_over);
+  const bool is_gemma = format_ == ToolFormat::kGemma, is_python = format_ == ToolFormat::kPython;
+  if (is_gemma || is_python || (format_ == ToolFormat::kXml && !is_json_begun)) {
+    const auto found = is_gemma    ? tagged_.find_gemma(text, is_over)
+                       : is_python ? tagged_.find_python(text, schemas_, is_over)
+                                   : tagged_.find_xml(text, schemas_, is_over);
     if (!found) return false;
     if (!add_calls(found->call, parts)) return give_back(found->end, parts, is_over);
     held_.erase(0, found->end);

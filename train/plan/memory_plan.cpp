@@ -50,15 +50,18 @@ MemoryPlan::MemoryPlan(const ModelConfig& model, const TrainConfig& train,
 void MemoryPlan::add_weights(const PlanSizes& sizes) {
   const TrainConfig& train = sizes.train;
   const bool is_cuda = sizes.plan_case.is_cuda;
-  const int64_t num_layers = sizes.model.num_layers();
   held_.push_back({is_cuda ? "CUDA's context" : "the process without a model",
                    is_cuda ? kContextBytes : sizes.plan_case.process_bytes + kProcessBytes});
   const char* trained = sizes.is_full() ? "weights" : "adapter";
   loading_ = {"loading", 0};
   if (!sizes.is_full()) {
     held_.push_back({"embeddings, head, norms", sizes.weight_size * sizes.outside_values});
-    const int64_t own = divide_up(sizes.layer_values, sizes.pieces);
-    const int64_t kept = num_layers * encoded_bytes(train.base.weights, own, sizes.weight_size);
+    int64_t kept = 0, own_values = 0;
+    for (const LayerSizes& layer : sizes.layers) {
+      const int64_t own = divide_up(layer.values, sizes.pieces);
+      kept += encoded_bytes(train.base.weights, own, sizes.weight_size);
+      own_values += own;
+    }
     if (is_cuda && train.base.offload) {
       host_ = kept;
     } else {
@@ -67,9 +70,10 @@ void MemoryPlan::add_weights(const PlanSizes& sizes) {
     if (!train.base.is_resident()) {
       const int64_t stored = sizes.model.dtype == "float32" ? kFloat : kHalf;
       // On a CPU, mapped pages of the files count, too.
-      const int64_t pages = is_cuda ? 0 : num_layers * own * stored;
+      const int64_t pages = is_cuda ? 0 : own_values * stored;
+      const int64_t largest = divide_up(sizes.most_values, sizes.pieces);
       loading_ = {"loading: encoding a layer",
-                  own * encoding_bytes(train.base.weights, stored) + pages};
+                  largest * encoding_bytes(train.base.weights, stored) + pages};
     }
     if (sizes.narrow) held_.push_back({"adapter in bfloat16", kHalf * sizes.trained});
   } else if (sizes.narrow) {
@@ -109,7 +113,7 @@ void MemoryPlan::add_step(const PlanSizes& sizes) {
   const int64_t rotations = 2 * sizes.value_size * turned * tokens;
   const int64_t layer_inputs = sizes.saved_of_layer_inputs() * tokens;
   kept_ = together * ((num_recomputed + 1) * input + masks + rotations) + layer_inputs +
-          (sizes.model.num_layers() - num_recomputed) * sizes.saved_of_layer() * tokens;
+          sizes.saved_from(num_recomputed) * tokens;
   if (train.objective.consistency.ar_target == ArTarget::kBase) kept_ += together * 2 * input;
 
   // A weight kept in another type is converted for each product.
@@ -117,7 +121,7 @@ void MemoryPlan::add_step(const PlanSizes& sizes) {
   const int64_t weight_copy = converts ? kFloat * sizes.largest_linear : 0;
   int64_t layer_weights = 0;
   if (fetches) {
-    const int64_t own = divide_up(sizes.layer_values, sizes.pieces);
+    const int64_t own = divide_up(sizes.most_values, sizes.pieces);
     const int64_t encoded =
         sizes.pieces * encoded_bytes(train.base.weights, own, sizes.weight_size);
     const bool moves = train.base.shard || (train.base.offload && at.is_cuda);
@@ -125,18 +129,18 @@ void MemoryPlan::add_step(const PlanSizes& sizes) {
     const int64_t size =
         train.base.weights == BaseWeights::kFull ? sizes.weight_size : sizes.value_size;
     const int64_t next = moves && at.is_cuda ? encoded : 0;
-    layer_weights = (is_copy ? size * sizes.layer_values : 0) + next;
+    layer_weights = (is_copy ? size * sizes.most_values : 0) + next;
     fetch_ = (moves ? encoded : 0) +
-             decoding_bytes(train.base.weights, sizes.layer_values, sizes.value_size);
+             decoding_bytes(train.base.weights, sizes.most_values, sizes.value_size);
     step_moments_.push_back({"fetching a layer", next + fetch_});
   }
 
   // Gradients of the MLP's width coexist in the backward pass of a layer: the last one that kept
   // its graph, or one whose graph is recomputed after those of later layers are freed.
-  const int64_t gradients = sizes.value_size * tokens * (2 * sizes.I + 2 * sizes.E);
-  const int64_t graph = sizes.saved_of_layer() * tokens;
+  const int64_t gradients = sizes.value_size * tokens * (2 * sizes.widest + 2 * sizes.E);
+  const int64_t graph = sizes.most_saved() * tokens;
   const int64_t own_input = sizes.narrow ? 0 : input;  // which is among the kept ones
-  const int64_t kept_graphs = (sizes.model.num_layers() - num_recomputed) * graph;
+  const int64_t kept_graphs = sizes.saved_from(num_recomputed) * tokens;
   const int64_t again = num_recomputed > 0 ? graph - own_input - kept_graphs : 0;
   const int64_t weight_gradient =
       sizes.is_full() ? (sizes.narrow ? kFloat + kHalf : kFloat) * sizes.largest_linear : 0;

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <vector>
+#include <string_view>
+#include <utility>
 
-#include "model/parts/decoder_layer.h"
+#include "model/parts/recurrent_part.h"
 #include "model/weights/adapter_config.h"
 
 namespace predgen::train {
@@ -18,30 +19,17 @@ int64_t count_of(const std::vector<int64_t>& shape) {
 }
 
 /// Values that a token has between the products of an MLP, or of its experts.
-int64_t opened_width(const ModelConfig& model) {
-  int64_t widest = 0;
-  for (const LayerSpec& layer : model.layers) {
-    const ExpertsSpec& experts = layer.experts;
-    const int64_t width =
-        layer.feed_forward.width > 0 ? layer.feed_forward.width : model.intermediate_size;
-    widest = std::max(widest, (layer.has_mlp() ? width : 0) + experts.chosen * experts.width +
-                                  experts.shared_width);
-  }
-  return widest;
+int64_t opened_width(const ModelConfig& model, const LayerSpec& layer) {
+  const ExpertsSpec& experts = layer.experts;
+  const int64_t width =
+      layer.feed_forward.width > 0 ? layer.feed_forward.width : model.intermediate_size;
+  return (layer.has_mlp() ? width : 0) + experts.chosen * experts.width + experts.shared_width;
 }
 
-/// The layer with the most values; memory for one layer is that of this one.
-int64_t index_of_largest(const ModelConfig& model) {
-  int64_t largest = 0, most = 0;
-  for (int64_t i = 0; i < model.num_layers(); ++i) {
-    std::vector<WeightSpec> weights;
-    DecoderLayer::add_weights(model, i, weights);
-    if (const int64_t count = num_values(weights); count > most) {
-      most = count;
-      largest = i;
-    }
-  }
-  return largest;
+/// The layer that a weight is of; -1: none.
+int64_t layer_of(const std::string& name) {
+  constexpr std::string_view kPrefix = "model.layers.";
+  return name.starts_with(kPrefix) ? std::stoll(name.substr(kPrefix.size())) : -1;
 }
 
 }  // namespace
@@ -56,39 +44,48 @@ PlanSizes::PlanSizes(const ModelConfig& model_config, const TrainConfig& train_c
                                                                                         : kFloat),
       value_size(narrow && train.mode == TrainMode::kLora ? kHalf : kFloat),
       E(model.hidden_size),
-      I(opened_width(model)),
       V(model.vocab_size),
       P(model.layer_input_width),
       pieces(train.base.shard ? given.world_size : 1) {
+  for (const LayerSpec& layer : model.layers) {
+    layers.push_back({.width = opened_width(model, layer)});
+    widest = std::max(widest, layers.back().width);
+  }
   const AdapterConfig adapter(train.lora);
-  const std::string largest_layer = fmt::format("model.layers.{}.", index_of_largest(model));
-  std::set<int64_t> seen;
+  std::set<std::pair<int64_t, int64_t>> seen;  // layers, and inputs of their linears
   for (const WeightSpec& weight : weight_layout(model)) {
-    const int64_t count = count_of(weight.shape);
-    const bool is_linear = weight.shape.size() == 2 && weight.name.starts_with("model.layers.");
+    const int64_t count = count_of(weight.shape), index = layer_of(weight.name);
     if (is_full() && !weight.is_buffer) trained += count;
-    if (!is_linear) {
+    if (weight.shape.size() != 2 || index < 0) {
       outside_values += count;
       continue;
     }
-    const bool is_it = weight.name.starts_with(largest_layer);
-    if (is_it) layer_values += count;
+    LayerSizes& layer = layers.at(static_cast<size_t>(index));
+    layer.values += count;
+    most_values = std::max(most_values, layer.values);
     largest_linear = std::max(largest_linear, count);
     const std::string module = weight.name.substr(0, weight.name.rfind('.'));
     if (is_full() || !weight.stacked.empty() || !adapter.matches(module)) continue;
     const int64_t rank = adapter.rank(module);
     trained += rank * (weight.shape[0] + weight.shape[1]);
-    if (!is_it) continue;
-    ranks += rank;
-    inputs += weight.shape[1];
-    if (seen.insert(weight.input).second) shared_inputs += weight.shape[1];
+    layer.ranks += rank;
+    layer.inputs += weight.shape[1];
+    if (seen.emplace(index, weight.input).second) layer.shared_inputs += weight.shape[1];
+    const AttentionNames& names = model.layers[static_cast<size_t>(index)].attention.names;
+    layer.adapts_attended |= module.ends_with(names.output.hugging_face);
   }
 }
 
-int64_t PlanSizes::saved_of_layer() const {
+int64_t PlanSizes::most_saved() const {
   int64_t most = 0;
-  for (const LayerSpec& layer : model.layers) most = std::max(most, saved_of(layer));
+  for (int64_t i = 0; i < model.num_layers(); ++i) most = std::max(most, saved_of(i));
   return most;
+}
+
+int64_t PlanSizes::saved_from(int64_t first) const {
+  int64_t sum = 0;
+  for (int64_t i = first; i < model.num_layers(); ++i) sum += saved_of(i);
+  return sum;
 }
 
 int64_t PlanSizes::saved_of_layer_inputs() const {
@@ -98,10 +95,12 @@ int64_t PlanSizes::saved_of_layer_inputs() const {
   return value_size * all + (is_full() ? 2 * kFloat * all : 0);
 }
 
-int64_t PlanSizes::saved_of(const LayerSpec& layer) const {
+int64_t PlanSizes::saved_of(int64_t index) const {
+  const LayerSpec& layer = model.layers[static_cast<size_t>(index)];
+  const LayerSizes& sizes = layers[static_cast<size_t>(index)];
   // Norms save their input in float32 and a scale; attention its queries, keys, values, result and
   // one number per head; the MLP its gate before and after the activation and the other factor. So
-  // does the part that takes a layer's own input.
+  // does the part that takes a layer's own input; where that is not trained, its gate alone.
   const AttentionSpec& attention = layer.attention;
   const int64_t D = model.head_dim_of(attention), Q = model.num_heads * D;
   const int64_t K = attention.shares < 0 ? model.num_kv_heads_of(attention) * D : 0;
@@ -109,19 +108,26 @@ int64_t PlanSizes::saved_of(const LayerSpec& layer) const {
                             (layer.layer_input ? 1 : 0) + (layer.experts.beside_mlp ? 3 : 0);
   int64_t bytes = num_norms * kFloat * (E + 1) + kFloat * model.num_heads;
   const int64_t product_size = narrow ? kHalf : kFloat;
-  bytes += product_size * (2 * Q + 2 * K + 3 * I + (layer.layer_input ? 3 * P : 0));
+  const int64_t own_input = layer.layer_input ? (is_full() ? 3 : 1) * P : 0;
+  bytes += product_size * (2 * Q + 2 * K + 3 * sizes.width + own_input);
   if (layer.recurrence) bytes += kFloat * layer.recurrence->saved_values(model);
   if (attention.qk_norm != QkNorm::kNone) bytes += kFloat * (Q + K);
   if (attention.value_norm) bytes += kFloat * K;
   if (is_full()) {
     // The normed values before the weight, then the products' inputs: autocast makes one for each.
     bytes += kFloat * num_norms * E;
-    return bytes + (narrow ? kHalf * (5 * E + Q + I) : kFloat * (2 * E + Q + I));
+    return bytes +
+           (narrow ? kHalf * (5 * E + Q + sizes.width) : kFloat * (2 * E + Q + sizes.width));
   }
-  bytes += product_size * ranks;
-  if (train.lora.dropout == 0) return bytes + product_size * shared_inputs;
+  bytes += product_size * sizes.ranks;
+  // The adapter behind attention saves its result once more where that has another layout.
+  const bool is_same = sizes.adapts_attended && !plan_case.is_cuda && !attention.output_gate &&
+                       attention.softcap == 0 && !attention.sinks;
+  if (train.lora.dropout == 0) {
+    return bytes + product_size * (sizes.shared_inputs - (is_same ? Q : 0));
+  }
   // Each adapter saves its own input and that input's factor.
-  return bytes + inputs * (product_size + (plan_case.is_cuda ? 1 : product_size));
+  return bytes + sizes.inputs * (product_size + (plan_case.is_cuda ? 1 : product_size));
 }
 
 }  // namespace predgen::train

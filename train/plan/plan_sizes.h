@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "model/model_config.h"
 #include "train/plan/plan_case.h"
@@ -10,6 +11,16 @@
 namespace predgen::train {
 
 constexpr int64_t kFloat = 4, kHalf = 2;  // bytes of a value
+
+/// Counts of a layer's values.
+struct LayerSizes {
+  int64_t values = 0;  // of its linears
+  int64_t width = 0;   // that a token has between the products of its MLP, or of its experts
+  // Of its adapters: values of the reduced inputs, total width of the inputs, and of those not
+  // shared with an earlier linear (groups: q, k, v; o; gate, up; down).
+  int64_t ranks = 0, inputs = 0, shared_inputs = 0;
+  bool adapts_attended = false;  // the linear that attention's result goes into has one
+};
 
 /// Counts of values, and the bytes of one.
 struct PlanSizes {
@@ -21,9 +32,11 @@ struct PlanSizes {
     return std::clamp<int64_t>(train.num_recomputed, 0, model.num_layers());
   }
   int64_t tokens() const { return train.batch_size * plan_case.row_tokens; }
-  /// Bytes per token that autograd saves for a layer.
-  int64_t saved_of_layer() const;
-  int64_t saved_of(const LayerSpec& layer) const;
+  /// Bytes per token that autograd saves for a layer, for the one with the most, and for all from
+  /// `first` on.
+  int64_t saved_of(int64_t layer) const;
+  int64_t most_saved() const;
+  int64_t saved_from(int64_t first) const;
   /// And for what all layers get of a token beside the layer before (LayerInputs).
   int64_t saved_of_layer_inputs() const;
 
@@ -32,14 +45,12 @@ struct PlanSizes {
   const PlanCase& plan_case;
   bool narrow;                      // autocast to bfloat16
   int64_t weight_size, value_size;  // bytes of a frozen weight, of an activation
-  int64_t E, I, V, P;               // widths: hidden, MLP, vocabulary, input of each layer
-  int64_t layer_values = 0;         // of a layer's linears
+  int64_t E, V, P;                  // widths: hidden, vocabulary, input of each layer
+  std::vector<LayerSizes> layers;
+  int64_t widest = 0, most_values = 0;  // of LayerSizes, in any layer
   int64_t largest_linear = 0;
   int64_t outside_values = 0;  // embeddings, a head, norms and biases
   int64_t pieces = 1;          // pieces that a layer is cut into
-  // Of a layer's adapters: values of the reduced inputs, total width of the inputs, and of those
-  // not shared with an earlier linear (groups: q, k, v; o; gate, up; down).
-  int64_t ranks = 0, inputs = 0, shared_inputs = 0;
   int64_t trained = 0;
 };
 

@@ -15,9 +15,9 @@
 namespace predgen {
 namespace {
 
-const std::vector<std::string> kWords{R"({")",        R"(": ")", R"(", ")",     R"("})", "city",
-                                      "Oslo",         "unit",    "true",        "false", "12",
-                                      "[TOOL_CALLS]", "é",       "<tool_call>", "\n"};
+const std::vector<std::string> kWords{R"({")", R"(": ")",      R"(", ")", R"("})",       "city",
+                                      "Oslo",  "unit",         "true",    "false",       "12",
+                                      "\")",   "[TOOL_CALLS]", "é",       "<tool_call>", "\n"};
 
 AnswerForm schema(const std::string& text, bool is_strict = true) {
   return {.text = text, .name = "the schema", .is_strict = is_strict};
@@ -260,7 +260,10 @@ const std::vector<CallTexts> kCalls{
     {ToolFormat::kGemma, R"(<|tool_call>call:weather{city:<|"|>Oslo<|"|>,days:3}<tool_call|>)",
      R"(<|tool_call>call:weather{city:<|"|>Oslo<|"|>,days:3}<tool_call|>)"
      R"(<|tool_call>call:bell{a:1}<tool_call|>)",
-     "<|tool_call>call:oven"}};
+     "<|tool_call>call:oven"},
+    {ToolFormat::kPython, R"(<|tool_call_start|>[weather(city="Oslo", days=3)]<|tool_call_end|>)",
+     R"(<|tool_call_start|>[weather(city="Oslo", days=3), bell(a=1)]<|tool_call_end|>)",
+     "<|tool_call_start|>[oven("}};
 
 TEST(CallGrammar, HasEveryModelsOwnForm) {
   for (const CallTexts& calls : kCalls) {
@@ -353,6 +356,61 @@ TEST(CallGrammar, HoldsGemmasArgumentsToSchemas) {
       predgen::takes(*of_sorted, forms.tokenizer, "<|tool_call>call:f{a:1,b:2,C:3}<tool_call|>"));
   EXPECT_FALSE(
       predgen::takes(*of_sorted, forms.tokenizer, "<|tool_call>call:f{b:2,C:3,a:1}<tool_call|>"));
+}
+
+TEST(CallGrammar, HoldsPythonsArgumentsToSchemas) {
+  Forms forms(ToolFormat::kPython);
+  const auto takes = [&](const ToolSet& set, const std::string& call) {
+    const auto grammar = forms.compiler.compile({.tools = set});
+    return predgen::takes(*grammar, forms.tokenizer,
+                          "Yes. <|tool_call_start|>[" + call + "]<|tool_call_end|> Done.");
+  };
+  EXPECT_TRUE(takes(tools(), R"(weather(city="a \"b\", c", days=14, unit="C"))"));
+  EXPECT_TRUE(takes(tools(), R"(bell(), bell(on=True, list=[1, "a"], none=None))"));
+  EXPECT_FALSE(takes(tools(), R"(weather(city="a", days=15))"));
+  EXPECT_FALSE(takes(tools(), R"(weather(city="a"))"));
+  EXPECT_FALSE(takes(tools(), R"(weather(days=3, city="a"))"));
+  EXPECT_FALSE(takes(tools(), R"(weather(city="a", days=3, unit="K"))"));
+  EXPECT_FALSE(takes(tools(), R"(weather(city="a", days=3, more=1))"));
+  EXPECT_FALSE(takes(tools(), R"(weather(city="<|tool_call_end|>", days=3))"));
+  EXPECT_FALSE(takes(tools(), R"({"name": "bell", "arguments": {}})"));
+  EXPECT_EQ(forced(forms, ""), R"(<|tool_call_start|>[weather(city=")");
+  EXPECT_EQ(forced(forms, R"(<|tool_call_start|>[weather(city="a")"), ", days=");
+  // A token may end a text and its call.
+  GrammarMatcher matcher(*forms.compiler.compile({.tools = tools()}));
+  for (const TokenId token : forms.tokenizer.encode("<|tool_call_start|>[bell(a=\"x")) {
+    EXPECT_TRUE(matcher.accept(token));
+  }
+  EXPECT_TRUE(forms.allowed(matcher).at(static_cast<size_t>(forms.tokenizer.encode("\")")[0])));
+  const auto with = [](const std::string& parameters) {
+    return ToolSet{.json = R"([{"type": "function", "function": {"name": "f", "parameters": )" +
+                           parameters + "}}]",
+                   .names = {"f"},
+                   .strict = {"f"}};
+  };
+  // None is required; each of some kind.
+  const ToolSet mixed = with(R"({"type": "object", "$defs": {"n": {"type": "integer"}},
+      "properties": {"a": {"$ref": "#/$defs/n"}, "b": {"type": "boolean"}, "c": {"anyOf":
+      [{"type": "array", "items": {"$ref": "#/$defs/n"}}, {"type": "null"}]}, "d": {"enum":
+      [true, null, 2, "x"]}, "e": {"type": ["string", "null"]}, "f": {}}})");
+  EXPECT_TRUE(takes(mixed, "f()"));
+  EXPECT_TRUE(takes(mixed, "f(a=1)"));
+  EXPECT_TRUE(takes(mixed, "f(b=True, c=[1, 2], d=None, e=None)"));
+  EXPECT_TRUE(takes(mixed, R"(f(a=1, c=None, d="x", e="y", f={"z": true}))"));
+  EXPECT_TRUE(takes(mixed, "f(d=True, f=False)"));
+  EXPECT_FALSE(takes(mixed, "f(b=true)"));
+  EXPECT_FALSE(takes(mixed, "f(b=True, a=1)"));
+  EXPECT_FALSE(takes(mixed, "f(, b=True)"));
+  EXPECT_FALSE(takes(mixed, "f(d=3)"));
+  EXPECT_FALSE(takes(mixed, "f(c=[None])"));
+  EXPECT_FALSE(takes(with(R"({"type": "object"})"), "f(a=1)"));
+  expect_user_error(
+      [&] {
+        takes(with(R"({"type": "object", "properties": {"a": {}},
+      "additionalProperties": {"type": "string"}})"),
+              "f()");
+      },
+      {"additionalProperties", "Python"});
 }
 
 const std::string kFinal = "<|channel|>final<|message|>", kNext = "<|end|><|start|>assistant";

@@ -27,6 +27,9 @@ FORMS_OF_CALLS = {
     "Qwen-Qwen2.5-7B-Instruct": "hermes", "Qwen-Qwen3-0.6B": "hermes",
     "Qwen3-Coder": "xml", "Qwen3.5-4B": "xml", "meta-llama-Llama-3.1-8B-Instruct": "llama",
     "mistralai-Mistral-Nemo-Instruct-2407": "mistral", "Mistral-Small-3.2-24B-Instruct-2506": "mistral",
+    "NousResearch-Hermes-2-Pro-Llama-3-8B-tool_use": "hermes", "NousResearch-Hermes-3-Llama-3.1-8B-tool_use": "hermes",
+    "LFM2-8B-A1B": "python", "LFM2.5-8B-A1B": "python", "LFM2.5-Instruct": "python",
+    "HuggingFaceTB-SmolLM3-3B": "hermes",  # as Unsloth changed it: it shows no tools
     "google-gemma-4-31B-it": "gemma", "google-gemma-4-31B-it-interleaved": "gemma", "openai-gpt-oss-120b": "harmony",
     "google-gemma-2-2b-it": "hermes"}  # it shows no tools: they are told of in the system message
 
@@ -40,8 +43,8 @@ class Renderer:
         """Other work on the machine is no reason to fail: only bombs are given less time."""
         return self.ask({"template": template, "variables": variables, "ms": ms})
 
-    def form_of_calls(self, template):
-        return self.ask({"template": template}).get("calls")
+    def form_of_calls(self, template, tokens):
+        return self.ask({"template": template, "tokens": tokens}).get("calls")
 
     def ask(self, line):
         template = line["template"]
@@ -109,7 +112,7 @@ def check_calls(renderer):
     """The form in which models' own templates show calls of functions."""
     templates, errors = own_templates(), 0
     for name, form in FORMS_OF_CALLS.items():
-        found = renderer.form_of_calls(templates[name])
+        found = renderer.form_of_calls(templates[name], ["<|tool_call_start|>", "<|tool_call_end|>"] if name.startswith("LFM") else [])
         if found != form:
             print(f"CALLS {name}: {found}, not {form}")
         errors += found != form

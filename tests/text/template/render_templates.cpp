@@ -1,9 +1,11 @@
 // Renders templates for jinja_parity.py. Each line of the input is an object with "template" and
 // "variables", and "ms" if it may take another time than usual; each line of the output has "text",
-// or "error" and its kind, and how long it took. Without "variables" it has "calls" instead.
+// or "error" and its kind, and how long it took. With "tokens", those of the vocabulary that are
+// special, instead of "variables" it has "calls".
 #include <chrono>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "core/json.h"
 #include "text/template/chat_template.h"
@@ -32,14 +34,20 @@ predgen::Json rendered(const predgen::Json& one, const std::tm& now) {
 /// The form in which a chat template shows calls.
 predgen::Json form_of_calls(const predgen::Json& one, const std::tm& now) {
   constexpr const char* kNames[] = {"none",    "hermes", "xml",    "llama",
-                                    "mistral", "gemma",  "harmony"};
+                                    "mistral", "gemma",  "python", "harmony"};
+  std::vector<predgen::AddedToken> tokens;
+  for (const predgen::Json& token : one.at("tokens")) {
+    tokens.push_back({.id = static_cast<predgen::TokenId>(tokens.size()),
+                      .content = token.get<std::string>(),
+                      .special = true});
+  }
   try {
     const predgen::ChatTemplate chat(
         {.jinja = one.at("template").get<std::string>(),
          .where = "here",
          .special_tokens = {{"bos_token", "<s>"}, {"eos_token", "</s>"}},
          .today = now},
-        {});
+        tokens);
     return {{"calls", kNames[static_cast<size_t>(chat.tool_format())]}};
   } catch (const predgen::UserError& error) {
     return failed("refused", error);

@@ -143,6 +143,10 @@ TEST(TemplateTools, SaysHowItShowsCalls) {
                 "{% endfor %}</function>\n</tool_call>")),
             ToolFormat::kXml);
   EXPECT_EQ(format(kGemma), ToolFormat::kGemma);
+  EXPECT_EQ(format(with_calls("<|tool_call_start|>[{{ c.function.name }}({% for k, v in "
+                              "c.function.arguments | items %}{{ k }}='{{ v }}'{% endfor %})]"
+                              "<|tool_call_end|>")),
+            ToolFormat::kPython);
   // Calls in a form that no parser knows.
   EXPECT_EQ(format(with_calls("<tool_call><function={{ c.function.name }}></tool_call>")),
             ToolFormat::kNone);
@@ -216,6 +220,65 @@ TEST(TemplateTools, ATemplateWithoutToolsHasThemInTheSystemMessage) {
   const auto tokenizer = tokenizer_with_template(source);
   EXPECT_EQ(tokenizer->decode(tokenizer->render_chat(chat, false), true).find("# Tools"),
             std::string::npos);
+}
+
+TEST(TemplateTools, PythonsCallsAreWrittenWhereTheVocabularyHasTheirMarks) {
+  // As LFM2's: tools, what functions say, but no calls.
+  const std::string source =
+      "{% if tools %}<|im_start|>system\nList of tools: {{ tools | tojson }}<|im_end|>{% endif %}"
+      "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>{% endfor %}";
+  EXPECT_EQ(tokenizer_with_template(source)->tool_format(), ToolFormat::kNone);
+  TokenizerFolder folder;
+  folder.config["chat_template"] = source;
+  int64_t id = TokenizerFolder::kEnd;
+  for (const char* mark : {"<|tool_call_start|>", "<|tool_call_end|>"}) {
+    folder.tokenizer["added_tokens"].push_back(
+        {{"id", ++id}, {"content", mark}, {"special", true}});
+  }
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
+  EXPECT_EQ(tokenizer->tool_format(), ToolFormat::kPython);
+  const std::vector<Message> chat{
+      {"user", "x"},
+      {.role = "assistant",
+       .content = "I look.",
+       .tool_calls = {{"a", "f", R"({"b": true, "c": ["é <|im_end|>", null], "d": {"e": false}})"},
+                      {"b", "g", "{}"}}},
+      {.role = "tool", .content = "7", .tool_call_id = "a"}};
+  const TokenIds ids = tokenizer->render_chat(chat, false, kTools);
+  const std::string text = tokenizer->decode(ids, true);
+  EXPECT_TRUE(text.ends_with(
+      "<|im_start|>assistant\nI look.<|tool_call_start|>[f(b=True, c=[\"é <|im_end|>\", None], "
+      "d={\"e\": false}), g()]<|tool_call_end|><|im_end|><|im_start|>tool\n7<|im_end|>"))
+      << text;
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), id), 1);
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), TokenizerFolder::kEnd), 4);  // a typed one is text
+}
+
+TEST(TemplateTools, ATemplateMayTakeToolsUnderAnotherName) {
+  // As SmolLM3's of its first day.
+  const std::string source =
+      "{% if xml_tools or python_tools %}{% for t in xml_tools[:] %}{{ t | string }}{% endfor %}"
+      "Call as <tool_call>{..}</tool_call>.{% endif %}"
+      "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}";
+  EXPECT_EQ(tokenizer_with_template(source)->tool_format(), ToolFormat::kHermes);
+  const std::string text = shown(source, {{"user", "x"}});
+  EXPECT_TRUE(text.starts_with("{'type': 'function', 'function': {'name': 'f',")) << text;
+  EXPECT_TRUE(text.ends_with("Call as <tool_call>{..}</tool_call>.<user>x")) << text;
+  const auto tokenizer = tokenizer_with_template(source);
+  EXPECT_EQ(tokenizer->decode(tokenizer->render_chat({{"user", "x"}}, false)), "<user>x");
+}
+
+TEST(TemplateTools, ATemplateThatLoopsOverNoToolsHasNone) {
+  // As Hermes 2 Pro's: `for` fails over none, but not over what is undefined.
+  const std::string source =
+      "<tools>{% for t in tools %}{{ t.function.name }}{% endfor %}</tools>{% for m in messages %}"
+      "<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls %}<tool_call>\n{{ c.function | tojson "
+      "}}\n</tool_call>{% endfor %}{% endfor %}";
+  const auto tokenizer = tokenizer_with_template(source);
+  EXPECT_EQ(tokenizer->tool_format(), ToolFormat::kHermes);
+  EXPECT_EQ(tokenizer->decode(tokenizer->render_chat({{"user", "x"}}, false)),
+            "<tools></tools><user>x");
+  EXPECT_EQ(shown(source, {{"user", "x"}}), "<tools>f</tools><user>x");
 }
 
 /// A user asks, two functions are called, the user goes on before anything else is said.

@@ -208,6 +208,47 @@ const std::vector<CallCase> kCases{
      R"(!<|tool_call>lamp{}<tool_call|>!)"},
     {ToolFormat::kGemma, R"(<|tool_call>call:lamp{a:{b}<tool_call|>)",
      R"(!<|tool_call>call:lamp{a:{b}<tool_call|>!)"},
+    {ToolFormat::kPython, kPlain, kPlain},
+    {ToolFormat::kPython,
+     R"(<|tool_call_start|>[weather(city="Köln", days=3), lamp()]<|tool_call_end|>I look.)",
+     R"(@weather({"city":"Köln","days":3})@lamp({})I look.)"},
+    {ToolFormat::kPython,
+     "Yes. <|tool_call_start|>[lamp(on=True, off=False, at=None, list=[1, 'a', {'b': -2.5e1}], "
+     "more={\"c\": true, \"d\": null},)]<|tool_call_end|>",
+     R"(Yes.@lamp({"on":true,"off":false,"at":null,"list":[1,"a",{"b":-25.0}],)"
+     R"("more":{"c":true,"d":null}}))"},
+    // Escapes, brackets and the other quotes in a text; quotes that LFM2.5's template leaves as is.
+    {ToolFormat::kPython,
+     R"(<|tool_call_start|>[lamp(a='x\'\n\\ \x41\u00e9\d', b="(,]='\"", c='it's "on"')])"
+     R"(<|tool_call_end|>)",
+     R"(@lamp({"a":"x'\n\\ Aé\\d","b":"(,]='\"","c":"it's \"on\""}))"},
+    {ToolFormat::kPython, "<|tool_call_start|>\n lamp( a = \"1\n2\" )\n<|tool_call_end|>",
+     R"(@lamp({"a":"1\n2"}))"},
+    // Values without a name have the parameters' order; not closed; JSON instead.
+    {ToolFormat::kPython, "<|tool_call_start|>[weather('Rome', 3)]<|tool_call_end|>",
+     R"(@weather({"city":"Rome","days":3}))"},
+    {ToolFormat::kPython, "<|tool_call_start|>[lamp(a=1)]", R"(@lamp({"a":1}))"},
+    {ToolFormat::kPython,
+     R"(<|tool_call_start|>[{"name": "lamp", "arguments": {"a": 1}}]<|tool_call_end|>.)",
+     R"(@lamp({"a":1}).)"},
+    // Nothing is computed.
+    {ToolFormat::kPython, "<|tool_call_start|>[lamp(a=b)]<|tool_call_end|> Hm.",
+     "!<|tool_call_start|>[lamp(a=b)]<|tool_call_end|>! Hm."},
+    {ToolFormat::kPython, "<|tool_call_start|>[lamp(a=1+2)]<|tool_call_end|>",
+     "!<|tool_call_start|>[lamp(a=1+2)]<|tool_call_end|>!"},
+    {ToolFormat::kPython, "<|tool_call_start|>[lamp(a=lamp())]<|tool_call_end|>",
+     "!<|tool_call_start|>[lamp(a=lamp())]<|tool_call_end|>!"},
+    {ToolFormat::kPython, "<|tool_call_start|>[lamp(1)]<|tool_call_end|>",
+     "!<|tool_call_start|>[lamp(1)]<|tool_call_end|>!"},
+    {ToolFormat::kPython, "<|tool_call_start|>[oven()]<|tool_call_end|> Hm.",
+     "!<|tool_call_start|>[oven()]<|tool_call_end|>! Hm."},
+    {ToolFormat::kPython, "<|tool_call_start|>[lamp(a=\"1)]<|tool_call_end|>",
+     "!<|tool_call_start|>[lamp(a=\"1)]<|tool_call_end|>!"},
+    {ToolFormat::kPython, "<|tool_call_start|>[]<|tool_call_end|>",
+     "!<|tool_call_start|>[]<|tool_call_end|>!"},
+    {ToolFormat::kPython, "<|tool_call_start|>[lamp(a=[1)]<|tool_call_end|>",
+     "!<|tool_call_start|>[lamp(a=[1)]<|tool_call_end|>!"},
+    {ToolFormat::kPython, "a <|tool_call_st", "a <|tool_call_st"},
     {ToolFormat::kLlama, kPlain, kPlain},
     {ToolFormat::kLlama,
      R"({"type": "function", "function": {"name": "lamp", "parameters": {"a": 1}}})",
@@ -293,6 +334,11 @@ TEST(ToolCallParser, SoupInPiecesIsTheSameSoup) {
                                         "<|tool_call>",
                                         "<tool_call|>",
                                         "call:lamp{",
+                                        "<|tool_call_start|>",
+                                        "<|tool_call_end|>",
+                                        "lamp(",
+                                        "a='",
+                                        ")",
                                         "<|\"|>",
                                         R"({"name": "lamp", "arguments": {}})",
                                         R"({"name": "lamp"})"};
@@ -305,7 +351,7 @@ TEST(ToolCallParser, SoupInPiecesIsTheSameSoup) {
     std::vector<std::string> letters;
     for (const char letter : soup) letters.emplace_back(1, letter);
     for (const auto format : {ToolFormat::kHermes, ToolFormat::kXml, ToolFormat::kLlama,
-                              ToolFormat::kMistral, ToolFormat::kGemma}) {
+                              ToolFormat::kMistral, ToolFormat::kGemma, ToolFormat::kPython}) {
       EXPECT_EQ(found(format, letters), found(format, {soup})) << soup;
     }
   }
@@ -339,6 +385,7 @@ TEST(ToolCallParser, KnowsTheTokensThatOnlyMarkCalls) {
   EXPECT_TRUE(ToolCallParser::is_marker(ToolFormat::kHermes, "</tool_call>"));
   EXPECT_TRUE(ToolCallParser::is_marker(ToolFormat::kGemma, "<|\"|>"));
   EXPECT_TRUE(ToolCallParser::is_marker(ToolFormat::kXml, "<tool_call>"));
+  EXPECT_TRUE(ToolCallParser::is_marker(ToolFormat::kPython, "<|tool_call_end|>"));
   EXPECT_FALSE(ToolCallParser::is_marker(ToolFormat::kHermes, "<|im_end|>"));
 }
 
