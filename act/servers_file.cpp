@@ -69,11 +69,10 @@ ToolRule read_rule(const Json& value, const std::string& where) {
 }
 
 void check_type(const std::string& type, const std::string& where) {
-  if (type == "stdio" || type == "http" || type == "streamable-http" || type == "streamableHttp")
-    return;
-  throw UserError(
-      "{} is '{}': stdio and http (streamable HTTP) are spoken; many servers offer both", where,
-      type);
+  for (const char* known : {"stdio", "http", "streamable-http", "streamableHttp", "sse"}) {
+    if (type == known) return;
+  }
+  throw UserError("{} is '{}': stdio, http (streamable HTTP) and sse are spoken", where, type);
 }
 
 void check_header(const std::string& name, const std::string& value, const std::string& where) {
@@ -116,6 +115,8 @@ std::optional<ServerEntry> read_server(const std::string& name, const Json& valu
         server.headers[header] = read_text(text, at);
         check_header(header, server.headers[header], at);
       });
+    } else if (key == "prompt") {
+      server.prompt = read_text(one, place);
     } else if (key == "tools") {
       each(one, place, [&](const std::string& tool, const Json& rule, const std::string& at) {
         server.rules[tool] = read_rule(rule, at);

@@ -25,6 +25,7 @@ struct ServerEntry {
   std::string folder{};                                 // where it runs; empty: here
   std::string url{};
   std::map<std::string, std::string> headers{};
+  std::string prompt{};                     // of the server, for the system prompt; empty: none
   std::map<std::string, ToolRule> rules{};  // by the tool's name on its server; "*": all others
 };
 

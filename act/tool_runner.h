@@ -32,6 +32,8 @@ class ToolRunner {
 
   /// Those that can be called now. Never waits.
   virtual std::vector<Tool> tools() const = 0;
+  /// What their servers say of what there is, for the system prompt; empty: nothing. Never waits.
+  virtual std::string prompt() const = 0;
   /// Runs a call of tools() and waits for its result, at most Tool::timeout_s. Throws nothing but
   /// our own mistakes: whatever a server does is a result. After a stop the call is cancelled where
   /// its server can do that, and the result is kCancelled at once. `arguments`: a JSON object.

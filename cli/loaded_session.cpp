@@ -12,6 +12,7 @@
 #include "core/files.h"
 #include "core/log.h"
 #include "core/stop.h"
+#include "core/text.h"
 #include "data/past_answers.h"
 #include "data/repetition.h"
 #include "model/stream_priority.h"
@@ -89,6 +90,7 @@ LoadedSession::LoadedSession(const ConversationOptions& options,
   }
   choices.has_voice = voice_ != nullptr;
   SessionConfig config = make_session_config(choices, *engine_);
+  if (servers_) config.system_prompt = joined(config.system_prompt, "\n\n", servers_->prompt());
   if (!options.session.let_repeat) config.turn.is_stuck = data::repeats_itself;
   std::unique_ptr<Speaker> speaker =
       make_speaker(clock,

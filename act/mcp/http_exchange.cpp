@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "core/stop.h"
+#include "core/text.h"
 
 namespace predgen::act {
 namespace asio = boost::asio;
@@ -40,6 +41,19 @@ HttpUrl parse_http_url(const std::string& url) {
   if (auto parsed = parse_host_url(url, "http", R"([/?][!-"$-~]*)")) return *std::move(parsed);
   throw UserError("'{}' is no address of an MCP server: give http://HOST:PORT/PATH",
                   shortened(first_line(url)));
+}
+
+std::string refusal(int status) {
+  switch (status) {
+    case 401:
+    case 403:
+      return fmt::format("refuses the request ({}): give it a key, as {}", status,
+                         R"("headers": {"Authorization": "Bearer ${KEY}"})");
+    case 404:
+      return "has no MCP at this address (404): the path is often /mcp";
+    default:
+      return fmt::format("answers with HTTP status {}", status);
+  }
 }
 
 struct HttpExchange::State {

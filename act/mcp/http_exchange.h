@@ -17,6 +17,9 @@ using HttpUrl = HostUrl;
 /// UserError says what an address looks like, and what to do about https.
 HttpUrl parse_http_url(const std::string& url);
 
+/// What such a status says of a server, as ServerError has it.
+std::string refusal(int status);
+
 /// One request of HTTP/1.1 and its answer, over a connection of its own. Used by one thread.
 class HttpExchange {
  public:
@@ -28,6 +31,8 @@ class HttpExchange {
   struct Head {
     int status = 0;
     std::string content_type{}, session{};  // empty: no such header
+
+    bool is_stream() const { return content_type.starts_with("text/event-stream"); }
   };
   /// `headers`: of the request, beside those that describe the body. Returns once the head of the
   /// answer is there.

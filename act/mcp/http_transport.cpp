@@ -1,6 +1,7 @@
 #include "act/mcp/http_transport.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "act/mcp/json_rpc.h"
 #include "core/base64.h"
@@ -21,23 +22,6 @@ std::string header_value(const std::string& text) {
   const bool is_plain = std::ranges::all_of(text, [](char c) { return c > ' ' && c < 127; }) &&
                         !text.starts_with("=?");
   return is_plain ? text : "=?base64?" + to_base64(text) + "?=";
-}
-
-bool is_stream(const HttpExchange::Head& head) {
-  return head.content_type.starts_with("text/event-stream");
-}
-
-std::string refusal(int status) {
-  switch (status) {
-    case 401:
-    case 403:
-      return fmt::format("refuses the request ({}): give it a key, as {}", status,
-                         R"("headers": {"Authorization": "Bearer ${KEY}"})");
-    case 404:
-      return "has no MCP at this address (404): the path is often /mcp";
-    default:
-      return fmt::format("answers with HTTP status {}", status);
-  }
 }
 
 }  // namespace
@@ -82,35 +66,57 @@ HttpTransport::Headers HttpTransport::headers_for(const Json& message) const {
 }
 
 void HttpTransport::send(const Json& message, Deadline deadline, const std::stop_token& stop) {
+  if (older_) return older_->send(message, deadline, stop);
   const bool wants_answer = message.contains("id") && message.contains("method");
   HttpExchange exchange(url_, deadline, stop);
   const HttpExchange::Head head = exchange.send("POST", headers_for(message), to_text(message));
-  if (head.status / 100 != 2) return take_refusal(head, exchange, wants_answer);
+  const bool is_first = text_of(message, "method") == "initialize";
+  if (head.status / 100 != 2) {
+    if (wants_answer && is_refused_by_answer(head, exchange)) return;
+    if (is_first && try_older(head.status, message, deadline, stop)) return;
+    refuse(head.status);
+  }
   if (!wants_answer) return;
-  if (message["method"] == "initialize") {
+  if (is_first) {
     const Lock lock(mutex_);
     session_ = head.session;
   }
   const int64_t id = message["id"].get<int64_t>();
   SseReader reader;
-  const bool is_answered = is_stream(head)
+  const bool is_answered = head.is_stream()
                                ? take_stream(exchange, reader, id)
                                : handler_.on_text(exchange.read_all(kMaxMessageBytes)) == id;
   if (!is_answered) throw ServerError("has not answered what it was asked");
 }
 
-void HttpTransport::take_refusal(const HttpExchange::Head& head, HttpExchange& exchange,
-                                 bool has_body_answer) {
-  const bool is_json = head.content_type.starts_with("application/json");
-  if (has_body_answer && is_json && handler_.on_text(exchange.read_all(kRefusalBytes))) return;
+bool HttpTransport::is_refused_by_answer(const HttpExchange::Head& head, HttpExchange& exchange) {
+  return head.content_type.starts_with("application/json") &&
+         handler_.on_text(exchange.read_all(kRefusalBytes));
+}
+
+bool HttpTransport::try_older(int status, const Json& message, Deadline deadline,
+                              const std::stop_token& stop) {
+  if (status != 400 && status != 404 && status != 405) return false;
+  auto older = std::make_unique<SseTransport>(server_, handler_);
+  try {
+    older->send(message, deadline, stop);
+  } catch (const ServerError&) {
+    if (status == 405) throw;  // there is something, and this is why it cannot be had
+    return false;
+  }
+  older_ = std::move(older);
+  return true;
+}
+
+void HttpTransport::refuse(int status) {
   bool has_session = false;
   {
     const Lock lock(mutex_);
     has_session = !session_.empty();
   }
-  const std::string why =
-      head.status == 404 && has_session ? "has forgotten the conversation" : refusal(head.status);
-  if (head.status == 404 && has_session) handler_.on_end(why);
+  if (status != 404 || !has_session) throw ServerError(refusal(status));
+  const std::string why = "has forgotten the conversation";
+  handler_.on_end(why);
   throw ServerError(why);
 }
 
@@ -118,8 +124,8 @@ bool HttpTransport::take_stream(HttpExchange& exchange, SseReader& reader, int64
   while (true) {
     const std::string_view bytes = exchange.read_some();
     if (bytes.empty()) return false;
-    for (const std::string& text : reader.push(bytes)) {
-      if (handler_.on_text(text) == id) return true;
+    for (const SseEvent& event : reader.push(bytes)) {
+      if (handler_.on_text(event.data) == id) return true;
     }
   }
 }
@@ -129,6 +135,7 @@ void HttpTransport::listen(const std::string& revision, const Json& subscription
     const Lock lock(mutex_);
     revision_ = revision;
   }
+  if (older_) return;
   listener_ = std::jthread(
       [this, subscription](const std::stop_token& stop) { keep_listening(subscription, stop); });
 }
@@ -160,8 +167,8 @@ bool HttpTransport::listen_once(const Json& subscription, SseReader& reader,
   if (is_get && !reader.last_id().empty()) all["Last-Event-ID"] = reader.last_id();
   const HttpExchange::Head head =
       exchange.send(is_get ? "GET" : "POST", all, is_get ? "" : to_text(subscription));
-  if (head.status == 404) take_refusal(head, exchange, /*has_body_answer=*/false);
-  if (head.status != 200 || !is_stream(head)) return false;  // a server need not have it
+  if (head.status == 404) refuse(head.status);
+  if (head.status != 200 || !head.is_stream()) return false;  // a server need not have it
   reader.restart();
   take_stream(exchange, reader, /*id=*/0);
   return true;

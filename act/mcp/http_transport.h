@@ -1,11 +1,13 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 
 #include "act/mcp/http_exchange.h"
 #include "act/mcp/sse_reader.h"
+#include "act/mcp/sse_transport.h"
 #include "act/mcp/transport.h"
 #include "act/servers_file.h"
 #include "core/mutex.h"
@@ -14,7 +16,8 @@ namespace predgen::act {
 
 /// Streamable HTTP: every message is a POST, whose answer is a message or a stream of them; another
 /// stream, which is asked for again when it ends, has what the server sends unasked. The session is
-/// deleted at the end. No redirects, no TLS.
+/// deleted at the end. A server that does not know it is spoken to as SseTransport does. No
+/// redirects, no TLS.
 class HttpTransport : public Transport {
  public:
   /// UserError for an address that is none.
@@ -28,8 +31,12 @@ class HttpTransport : public Transport {
   using Headers = std::map<std::string, std::string>;
   Headers headers_for(const Json& message) const;
   Headers headers() const;
-  /// What stands in an answer is no answer to `message`. ServerError, unless its body is one.
-  void take_refusal(const HttpExchange::Head& head, HttpExchange& exchange, bool has_body_answer);
+  /// Whether the body of a refusal answers the request.
+  bool is_refused_by_answer(const HttpExchange::Head& head, HttpExchange& exchange);
+  /// The server may know only the way of before. False: it does not know that, either. ServerError
+  /// if it does.
+  bool try_older(int status, const Json& message, Deadline deadline, const std::stop_token& stop);
+  [[noreturn]] void refuse(int status);
   /// Hands messages to the handler until one answers `id`; false: the stream has ended before.
   bool take_stream(HttpExchange& exchange, SseReader& reader, int64_t id);
   void keep_listening(const Json& subscription, const std::stop_token& stop);
@@ -41,7 +48,8 @@ class HttpTransport : public Transport {
   MessageHandler& handler_;
   mutable Mutex mutex_;
   std::string session_ GUARDED_BY(mutex_), revision_ GUARDED_BY(mutex_);  // empty: none yet
-  std::jthread listener_;  // last: it uses the others
+  std::unique_ptr<SseTransport> older_;  // from the first message on; null: it is not needed
+  std::jthread listener_;                // last: it uses the others
 };
 
 }  // namespace predgen::act

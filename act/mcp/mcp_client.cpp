@@ -24,10 +24,6 @@ constexpr int64_t kMaxOthers = 20000;
 constexpr double kNoticeSeconds = 5;
 constexpr std::chrono::milliseconds kBetweenProgress{200};
 
-Deadline in_seconds(double seconds) {
-  return std::chrono::steady_clock::now() + steady_seconds(seconds);
-}
-
 Json own_info() { return {{"name", "predgen"}, {"version", program_version()}}; }
 
 }  // namespace
@@ -89,6 +85,17 @@ std::vector<Json> McpClient::list_tools(double timeout_s, const std::stop_token&
   }
   if (has_tools_) throw ServerError("lists its tools on more than {} pages", kMaxPages);
   return tools;
+}
+
+std::string McpClient::get_prompt(const std::string& name, double timeout_s,
+                                  const std::stop_token& stop) {
+  const Json result = request("prompts/get", {{"name", name}}, timeout_s, stop);
+  std::string text;
+  for (const Json& message : member(result, "messages")) {
+    text = joined(text, "\n\n", text_of(member(message, "content"), "text"));
+  }
+  if (text.empty()) throw ServerError("has no text in its prompt '{}'", shortened(name));
+  return text;
 }
 
 Json McpClient::call_tool(const std::string& name, const Json& arguments, double timeout_s,

@@ -51,6 +51,8 @@ class McpClient : private MessageHandler {
   void initialize(double timeout_s, const std::stop_token& stop);
   /// All pages: objects with a name.
   std::vector<Json> list_tools(double timeout_s, const std::stop_token& stop);
+  /// The text of a prompt that the server offers.
+  std::string get_prompt(const std::string& name, double timeout_s, const std::stop_token& stop);
   /// A result as the server gives it. `arguments`: an object. `on_progress`: any thread, with this
   /// one's lock.
   Json call_tool(const std::string& name, const Json& arguments, double timeout_s,

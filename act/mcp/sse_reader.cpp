@@ -8,8 +8,8 @@
 
 namespace predgen::act {
 
-std::vector<std::string> SseReader::push(std::string_view bytes) {
-  std::vector<std::string> events;
+std::vector<SseEvent> SseReader::push(std::string_view bytes) {
+  std::vector<SseEvent> events;
   for (const char byte : bytes) {
     const bool is_second = byte == '\n' && was_return_;  // of "\r\n"
     was_return_ = byte == '\r';
@@ -27,9 +27,10 @@ std::vector<std::string> SseReader::push(std::string_view bytes) {
   return events;
 }
 
-void SseReader::take_line(std::vector<std::string>& events) {
+void SseReader::take_line(std::vector<SseEvent>& events) {
   if (line_.empty()) {
-    if (has_data_ && !data_.empty()) events.push_back(data_);
+    if (has_data_ && !data_.empty()) events.push_back({type_, data_});
+    type_.clear();
     data_.clear();
     has_data_ = false;
     return;
@@ -42,6 +43,8 @@ void SseReader::take_line(std::vector<std::string>& events) {
   if (field == "data") {
     if (std::exchange(has_data_, true)) data_ += '\n';
     data_ += value;
+  } else if (field == "event") {
+    type_ = value;
   } else if (field == "id") {
     const bool is_header = std::ranges::all_of(value, [](char c) { return c > ' ' && c < 127; });
     if (is_header && value.size() <= 256) last_id_ = value;

@@ -8,16 +8,23 @@
 
 namespace predgen::act {
 
+struct SseEvent {
+  std::string type{}, data{};  // type: empty if the stream names none
+
+  friend bool operator==(const SseEvent&, const SseEvent&) = default;
+};
+
 /// Server-sent events out of the bytes of a stream
 /// (https://html.spec.whatwg.org/#server-sent-events).
 class SseReader {
  public:
   /// Those with data that are complete by now. ServerError for one of more than kMaxMessageBytes.
-  std::vector<std::string> push(std::string_view bytes);
+  std::vector<SseEvent> push(std::string_view bytes);
 
   /// A new stream goes on from here: what was left of the old one is dropped.
   void restart() {
     line_.clear();
+    type_.clear();
     data_.clear();
     has_data_ = was_return_ = false;
   }
@@ -28,9 +35,9 @@ class SseReader {
   std::optional<double> retry_s() const { return retry_s_; }
 
  private:
-  void take_line(std::vector<std::string>& events);
+  void take_line(std::vector<SseEvent>& events);
 
-  std::string line_, data_;
+  std::string line_, type_, data_;
   bool has_data_ = false, was_return_ = false;
   std::string last_id_;
   std::optional<double> retry_s_;

@@ -21,6 +21,9 @@ class ServerError : public Error {
 };
 
 using Deadline = std::chrono::steady_clock::time_point;
+inline Deadline in_seconds(double seconds) {
+  return std::chrono::steady_clock::now() + steady_seconds(seconds);
+}
 
 /// The largest message that a server may send; what is above fails what was asked.
 inline constexpr size_t kMaxMessageBytes = 4 << 20;

@@ -69,6 +69,11 @@ std::vector<Tool> ToolServer::tools() const {
   return tools_;
 }
 
+std::string ToolServer::prompt() const {
+  const Lock lock(mutex_);
+  return prompt_;
+}
+
 void ToolServer::wake() {
   const Lock lock(mutex_);
   is_woken_ = true;
@@ -120,7 +125,7 @@ void ToolServer::connect(const std::stop_token& stop) {
     is_ready_ = true;
     changed_.notify_all();
   }
-  Deadline next_list{};
+  Deadline next_list{}, next_prompt = in_seconds(limits_.prompt_s);
   while (true) {
     throw_if_stopped(stop);
     client->send_cancellations();
@@ -130,9 +135,12 @@ void ToolServer::connect(const std::stop_token& stop) {
       rest(early.count(), stop);
     } else if (client->take_changed()) {
       list(*client, stop);
-      next_list = std::chrono::steady_clock::now() + steady_seconds(kBetweenLists);
+      next_list = in_seconds(kBetweenLists);
+    } else if (!entry_.prompt.empty() && next_prompt <= std::chrono::steady_clock::now()) {
+      read_prompt(*client, stop);
+      next_prompt = in_seconds(limits_.prompt_s);
     } else {
-      rest(kForever, stop);
+      rest(entry_.prompt.empty() ? kForever : limits_.prompt_s, stop);
     }
   }
 }
@@ -156,8 +164,17 @@ void ToolServer::list(McpClient& client, const std::stop_token& stop) {
                    entry_.name, name);
     }
   }
+  read_prompt(client, stop);
   const Lock lock(mutex_);
   tools_ = std::move(tools);
+}
+
+void ToolServer::read_prompt(McpClient& client, const std::stop_token& stop) {
+  if (entry_.prompt.empty()) return;
+  std::string prompt =
+      bounded(client.get_prompt(entry_.prompt, limits_.connect_s, stop), limits_.prompt_bytes);
+  const Lock lock(mutex_);
+  prompt_ = std::move(prompt);
 }
 
 std::optional<Tool> ToolServer::read_tool(const Json& listed) const {

@@ -19,9 +19,11 @@ namespace predgen::act {
 struct ToolLimits {
   double connect_s = 20;          // until a server is there and has listed its tools
   double call_s = 30;             // of a call, unless the file says otherwise
+  double prompt_s = 60;           // until a server is asked for its prompt again
   double retry_s = 1;             // after a server was lost; doubled up to a minute
   size_t result_bytes = 8 << 10;  // of a result
   size_t description_bytes = 1024, parameters_bytes = 8 << 10;  // of a tool
+  size_t prompt_bytes = 32 << 10;                               // of a server
   size_t num_tools = 128;                                       // of all servers
 };
 
@@ -40,6 +42,8 @@ class ToolServer {
   void wait_ready(const std::stop_token& stop);
   /// With their own names; those of before, while the server is lost.
   std::vector<Tool> tools() const;
+  /// That of the file, as the server gave it last.
+  std::string prompt() const;
   /// As ToolRunner::run().
   ToolResult run(const Tool& tool, const std::string& arguments, const std::stop_token& stop,
                  const std::function<void(ToolProgress)>& on_progress);
@@ -49,6 +53,7 @@ class ToolServer {
   /// Returns when the server is lost, by ServerError.
   void connect(const std::stop_token& stop);
   void list(McpClient& client, const std::stop_token& stop);
+  void read_prompt(McpClient& client, const std::stop_token& stop);
   std::optional<Tool> read_tool(const Json& listed) const;
   /// The file's rule, and what its server says of a tool.
   void apply_rule(Tool& tool, bool has_hints) const;
@@ -63,6 +68,7 @@ class ToolServer {
   std::condition_variable_any changed_;
   std::shared_ptr<McpClient> client_ GUARDED_BY(mutex_);  // null: it is lost, or not there yet
   std::vector<Tool> tools_ GUARDED_BY(mutex_);
+  std::string prompt_ GUARDED_BY(mutex_);
   std::optional<std::string> failure_ GUARDED_BY(mutex_);  // of the first attempt
   bool is_ready_ GUARDED_BY(mutex_) = false;               // the tools are known
   bool is_woken_ GUARDED_BY(mutex_) = false;

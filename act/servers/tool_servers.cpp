@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace predgen::act {
 
@@ -37,6 +38,12 @@ std::vector<Tool> ToolServers::tools() const {
   }
   all = with_unique_names(std::move(all));
   if (all.size() > limits_.num_tools) all.resize(limits_.num_tools);
+  return all;
+}
+
+std::string ToolServers::prompt() const {
+  std::string all;
+  for (const auto& server : servers_) all = joined(all, "\n\n", server->prompt());
   return all;
 }
 

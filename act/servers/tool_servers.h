@@ -19,6 +19,7 @@ class ToolServers : public ToolRunner {
               const std::stop_token& stop);
 
   std::vector<Tool> tools() const override;
+  std::string prompt() const override;
   ToolResult run(const Tool& tool, const std::string& arguments, const std::stop_token& stop,
                  const std::function<void(ToolProgress)>& on_progress) override;
 

@@ -1,4 +1,4 @@
-"""A tool server of the official package, over stdio or (with a port) streamable HTTP."""
+"""A tool server of the official package, over stdio or (with a port) streamable HTTP, or as servers were before it (--sse)."""
 
 import asyncio
 import sys
@@ -56,7 +56,9 @@ async def grow(context: Context) -> str:
     return "grown"
 
 
-if len(sys.argv) > 1:
+if "--sse" in sys.argv:
+    server.run("sse", port=int(sys.argv[1]))
+elif len(sys.argv) > 1:
     server.run("streamable-http", port=int(sys.argv[1]), json_response="--json" in sys.argv)
 else:
     server.run()

@@ -73,7 +73,7 @@ def http_server(script, *more):
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
                 break
             time.sleep(0.05)
-        yield f"http://127.0.0.1:{port}/mcp"
+        yield f"http://127.0.0.1:{port}/" + ("sse" if "--sse" in more else "mcp")
     finally:
         process.kill()
         process.wait()
@@ -182,10 +182,10 @@ def main(scratch):
     check_file(scratch)
     check_hostile(scratch)
     check_healthy(scratch, stdio(HEALTHY), "stdio")
-    for more in ((), ("--json",)):
+    for more in ((), ("--json",), ("--sse",)):
         with http_server(HEALTHY, *more) as url:
             check_healthy(scratch, {"url": url}, "HTTP " + " ".join(more))
-            _, log = use(scratch, {"bad": {"url": url.replace("/mcp", "/other")}}, "list", exit_code=2)
+            _, log = use(scratch, {"bad": {"url": url.rsplit("/", 1)[0] + "/other"}}, "list", exit_code=2)
             check("404" in log, f"another path: {log}")
     if importlib.util.find_spec("fastmcp") is None:
         print("skipped: servers of fastmcp, which is not installed")

@@ -53,7 +53,7 @@ TEST(ServersFileRead, NamesEveryMistake) {
   file.refuses(R"({"command": "x", "args": "y"})", {"home.args", "list"});
   file.refuses(R"({"command": "x", "env": {"A=B": "y"}})", {"home.env.A=B"});
   file.refuses(R"({"command": "${NO_SUCH_VARIABLE_HERE}"})", {"NO_SUCH_VARIABLE_HERE"});
-  file.refuses(R"({"type": "sse", "url": "y"})", {"home.type", "'sse'", "http"});
+  file.refuses(R"({"type": "ws", "url": "y"})", {"home.type", "'ws'", "http"});
   file.refuses(R"({"url": "y", "headers": {"a": "b\nc"}})", {"home.headers.a"});
   file.refuses(R"({"command": "x", "disabled": "yes"})", {"home.disabled", "true or false"});
   file.refuses(R"({"command": "x", "tools": {"t": {"effects": "reads"}}})", {"tools.t.effects"});

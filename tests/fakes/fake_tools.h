@@ -13,6 +13,7 @@ namespace predgen {
 /// Tools whose results a test gives; it keeps the calls. Thread-safe while these run.
 struct FakeTools : act::ToolRunner {
   std::vector<act::Tool> tools() const override { return offered; }
+  std::string prompt() const override { return home; }
   act::ToolResult run(const act::Tool& tool, const std::string& arguments,
                       const std::stop_token& stop,
                       const std::function<void(act::ToolProgress)>& on_progress) override {
@@ -30,6 +31,7 @@ struct FakeTools : act::ToolRunner {
       answer = [](const std::string&, const std::stop_token&, const auto&) {
         return act::ToolResult{act::ToolResult::Status::kDone, "on"};
       };
+  std::string home;                // in the system prompt
   std::vector<std::string> calls;  // to be read when none runs
   Mutex mutex;                     // guards calls while they run
 };

@@ -13,13 +13,14 @@ TEST(SseReader, GivesEventsHoweverTheBytesAreCut) {
       "retry: 2500\n\ndata:x\n\nid: no data\n\ndata\n\ndata: y\r\rdata: cut";
   for (size_t size = 1; size <= stream.size(); ++size) {
     SseReader reader;
-    std::vector<std::string> events;
+    std::vector<SseEvent> events;
     for (size_t at = 0; at < stream.size(); at += size) {
-      for (std::string& event : reader.push(std::string_view(stream).substr(at, size))) {
+      for (SseEvent& event : reader.push(std::string_view(stream).substr(at, size))) {
         events.push_back(std::move(event));
       }
     }
-    EXPECT_EQ(events, (std::vector<std::string>{"{\"a\":\n1}", "x", "y"})) << size;
+    EXPECT_EQ(events, (std::vector<SseEvent>{{"message", "{\"a\":\n1}"}, {"", "x"}, {"", "y"}}))
+        << size;
     EXPECT_EQ(reader.last_id(), "7");
     EXPECT_EQ(reader.retry_s(), 2.5);
   }

@@ -48,6 +48,36 @@ TEST(ToolServer, RunsACallAndCancelsOneThatNobodyWaitsFor) {
   EXPECT_EQ(server.run(tool, "{}", stopped.get_token(), {}).status, Status::kCancelled);
 }
 
+TEST(ToolServer, ReadsItsPromptAgain) {
+  ScriptedServer script;
+  std::atomic<int> num_prompts = 0;
+  script.answer = [&](const Json& message, const ScriptedServer::Send& send) {
+    if (answer_opening(message, send) || message["method"] != "prompts/get") return;
+    EXPECT_EQ(message["params"]["name"], "Assist");
+    const std::string text = fmt::format("There are {} lamps.", ++num_prompts);
+    const Json said{{"role", "assistant"}, {"content", {{"type", "text"}, {"text", text}}}};
+    send(result_of(message, {{"messages", Json::array({said, said})}}));
+  };
+  ServerEntry home = kHome;
+  home.prompt = "Assist";
+  ToolServer server(home, {.prompt_s = 0.02}, script.transport());
+  server.wait_ready({});
+  EXPECT_TRUE(
+      comes_true([&] { return server.prompt() == "There are 3 lamps.\n\nThere are 3 lamps."; }));
+}
+
+TEST(ToolServer, APromptThatIsNotThereEndsTheStart) {
+  ScriptedServer script;
+  script.answer = [](const Json& message, const ScriptedServer::Send& send) {
+    if (answer_opening(message, send) || message["method"] != "prompts/get") return;
+    send(result_of(message, {{"messages", Json::array()}}));
+  };
+  ServerEntry home = kHome;
+  home.prompt = "Assist";
+  ToolServer server(home, {}, script.transport());
+  expect_user_error([&] { server.wait_ready({}); }, {"'home'", "no text", "'Assist'"});
+}
+
 TEST(ToolServer, ListsAgainWhenToolsChange) {
   ScriptedServer script;
   std::atomic<int> num_lists = 0;
