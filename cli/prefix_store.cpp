@@ -5,6 +5,7 @@
 #include "core/hash.h"
 #include "core/version.h"
 #include "model/weights/weights_hash.h"
+#include "serve/known_hashes.h"
 
 namespace predgen::cli {
 
@@ -13,9 +14,10 @@ std::unique_ptr<serve::PrefixStore> open_prefix_store(const serve::ServeConfig& 
                                                       const Checkpoint& checkpoint, Engine& engine,
                                                       EngineLock& engine_lock) {
   if (config.prefix_cache.empty()) return nullptr;
+  serve::KnownHashes known(std::filesystem::path(config.prefix_cache) / "weights.json");
   Hasher identity;  // files and settings, and what they compute on this machine
-  identity.add(program_version()).add(hash_weights(checkpoint.weight_files()));
-  if (!model.adapter.empty()) identity.add(hash_weights(weight_files(model.adapter)));
+  identity.add(program_version()).add(known.hash(checkpoint.weight_files()));
+  if (!model.adapter.empty()) identity.add(known.hash(weight_files(model.adapter)));
   identity.add(model.device).add(model.dtype).add(model.quantize);
   const EngineLock::Hold hold(engine_lock);
   if (engine.model().kv_layout().num_states == 0) {
@@ -28,11 +30,13 @@ std::unique_ptr<serve::PrefixStore> open_prefix_store(const serve::ServeConfig& 
       }
     }
   }
-  return std::make_unique<serve::PrefixStore>(
+  auto store = std::make_unique<serve::PrefixStore>(
       serve::PrefixStore::Options{.folder = config.prefix_cache,
                                   .max_bytes = std::llround(config.prefix_cache_gib * (1 << 30)),
                                   .identity = identity.hex()},
       engine.model().kv_layout());
+  known.save();
+  return store;
 }
 
 }  // namespace predgen::cli

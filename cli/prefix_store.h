@@ -5,7 +5,7 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
 #include "runtime/engine/engine.h"
-#include "serve/openai/prefix_store.h"
+#include "serve/prefix_store.h"
 #include "serve/serve_config.h"
 
 namespace predgen::cli {

@@ -197,9 +197,8 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
   allow_time_to_stop(grace + std::chrono::seconds(5));
   for (const std::string& one : config.wyoming.satellites) serve::satellite_address(one);
   serve::TcpServer::check_free(config.host, static_cast<int>(config.port));
-  if (config.wyoming.port >= 0) {
+  if (config.wyoming.port >= 0)
     serve::TcpServer::check_free(config.wyoming.host, static_cast<int>(config.wyoming.port));
-  }
   const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
   const std::unique_ptr<Tokenizer> tokenizer =
       load_tokenizer(checkpoint->read_tokenizer(options.chat_template));
@@ -236,9 +235,11 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
   if (servers) {
     own_tools.emplace(serve::OwnTools{.runner = *servers,
                                       .allowed = config.tools.api_keys_sha256,
-                                      .rounds = config.tools.rounds});
+                                      .rounds = config.tools.rounds,
+                                      .constrains_names = config.tools.constrain_names});
     completer.set_tools(tools.emplace(*own_tools, metrics));
   }
+  serve::SharedOpenings openings(engine, completer.prefixes());
   const serve::RealtimeHost host{
       .engine = engine,
       .engine_lock = engine_lock,
@@ -257,9 +258,8 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
                 .sampling = defaults,
                 .may_sample = session.verifier.name == "greedy"},
       .make_recogniser = ears.make,
-      .tools = own_tools ? &*own_tools : nullptr};
-  serve::RealtimeHost wyoming_host = host;
-  wyoming_host.tools = nullptr;  // Wyoming has no keys
+      .tools = own_tools ? &*own_tools : nullptr,
+      .openings = &openings};
   serve::RealtimeApi realtime(host, config.realtime.max_sessions);
   serve::OpenAiApi api(completer, engine_lock, metrics, realtime, config.model_name,
                        serve::Access(config));
@@ -270,12 +270,11 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
       },
       [&](const serve::HttpRequest& head) { return api.begin_upload(head); });
   std::optional<serve::WyomingSatellites> satellites;
-  if (!config.wyoming.satellites.empty()) {
-    satellites.emplace(config.wyoming.satellites, config.limits, wyoming_host);
-  }
+  if (!config.wyoming.satellites.empty())
+    satellites.emplace(config.wyoming.satellites, config.limits, host);
   std::optional<serve::WyomingServer> wyoming;
   if (config.wyoming.port >= 0)
-    wyoming.emplace(config.wyoming, config.limits, wyoming_host, program_version());
+    wyoming.emplace(config.wyoming, config.limits, host, program_version());
   print_addresses(config, ears.summary, voice_summary(options.voice, voice.get()), server.port(),
                   wyoming ? wyoming->port() : 0);
   std::optional<serve::Announcement> announcement;
@@ -289,9 +288,7 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
   }
   std::jthread other, others;
   if (wyoming) other = std::jthread([&](const std::stop_token& now) { run(*wyoming, now); });
-  if (satellites) {
-    others = std::jthread([&](const std::stop_token& now) { satellites->run(now); });
-  }
+  if (satellites) others = std::jthread([&](const std::stop_token& now) { satellites->run(now); });
   const std::stop_callback on_stop(stop, [&] {
     other.request_stop();
     others.request_stop();

@@ -14,6 +14,7 @@ struct OwnTools {
   act::ToolRunner& runner;
   std::vector<std::string> allowed{};  // hashes of the keys that may use them; empty: all clients
   ToolRoundOptions rounds{};           // without the filler, which nobody says
+  bool constrains_names = false;       // as ToolsConfig, in conversations
 
   /// `client`: as Access::check() has it.
   bool may_use(const std::string& client) const {

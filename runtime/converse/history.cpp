@@ -89,6 +89,28 @@ void History::drop(int64_t num_rounds) {
   messages_ = from_round(num_rounds);
 }
 
+TokenIds History::opening() const {
+  std::vector<Message> messages = messages_;
+  std::erase_if(messages, [](const Message& message) { return !is_role(message, "system"); });
+  const auto asked = [&](const std::string& text) {
+    messages.push_back({.role = "user", .content = text});
+    const TokenIds ids =
+        tokenizer_.render_chat(messages, /*add_generation_prompt=*/true, tools_, variables_);
+    messages.pop_back();
+    return ids;
+  };
+  try {
+    TokenIds ids = asked("?");
+    const TokenIds other = asked("a");
+    const auto differs = std::ranges::mismatch(ids, other).in1;
+    if (differs == ids.begin() || differs == ids.end()) return {};
+    ids.erase(std::next(differs), ids.end());
+    return ids;
+  } catch (const UserError&) {  // which the first turn tells
+    return {};
+  }
+}
+
 int64_t History::num_rounds() const {
   return std::ranges::count_if(messages_,
                                [](const Message& message) { return is_role(message, "user"); });

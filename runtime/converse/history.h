@@ -56,6 +56,10 @@ class History {
   /// The history's own tokens, which the next prompt most likely begins with; may be empty.
   TokenIds tokens(const Room& room) const;
 
+  /// What the prompts of all conversations with this system prompt and these tools begin with,
+  /// before the user's first word, and one token more. Empty: there is nothing like that.
+  TokenIds opening() const;
+
  private:
   int64_t num_rounds() const;
   /// The messages from round `first` on, after the system messages.

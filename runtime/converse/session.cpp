@@ -140,6 +140,11 @@ void Session::set_history(const std::vector<Message>& history, const std::stop_t
   if (!stop.stop_requested()) generator_->prefill(tokens);
 }
 
+TokenIds Session::opening() const {
+  const EngineLock::Release rest(config_.rests);
+  return history_.opening();
+}
+
 SessionParts Session::parts() {
   return {.config = config_,
           .pauses = config_.pauses,

@@ -48,6 +48,12 @@ class Session {
   }
   /// The rounds so far, without the system prompt.
   std::vector<Message> history() const { return history_.rounds(); }
+  /// As History::opening().
+  TokenIds opening() const;
+  /// The tokens of the last prompt and its answer, and what is cached of them.
+  const Sequence& sequence() const { return speculator_.sequence(); }
+  /// Between turns: the next prompt finds cached what this sequence has of it, instead.
+  void go_on_from(Sequence sequence) { speculator_.go_on_from(std::move(sequence)); }
 
   const SessionConfig& config() const { return config_; }
   const Speaker& speaker() const { return *(is_silent_ ? &silence_ : speaker_.get()); }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -144,6 +145,14 @@ class InputTimeSpeculator {
   }
   /// Tokens of prompt and answer.
   int64_t num_tokens() const { return sequence_.size(); }
+  /// They, and what is cached of them. Valid until the next call.
+  const Sequence& sequence() const { return sequence_; }
+  /// Forgets prompt and answer: the next prompt finds cached what this sequence has of it.
+  void go_on_from(Sequence sequence) {
+    reset_answer();
+    sequence_ = std::move(sequence);
+    prompt_length_ = sequence_.tokens().size();
+  }
 
   const SpeculationConfig& config() const { return config_; }
   /// Tokens that prompt and answer may have together.

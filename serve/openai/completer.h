@@ -12,8 +12,8 @@
 #include "runtime/engine/engine.h"
 #include "runtime/generate/generator.h"
 #include "serve/openai/completion_request.h"
-#include "serve/openai/prefix_cache.h"
 #include "serve/openai/token_scorer.h"
+#include "serve/prefix_cache.h"
 #include "serve/serve_config.h"
 #include "serve/serve_metrics.h"
 #include "serve/slots.h"
@@ -103,6 +103,8 @@ class Completer {
   CompletionResult complete(const Job& job, int64_t choice, const Sink& sink,
                             const std::stop_token& stop);
 
+  /// What its answers leave for the next ones. With the engine lock.
+  PrefixCache& prefixes() { return prefix_cache_; }
   int64_t num_sessions() const { return sessions_.num_taken(); }
   /// Tokens that prompt and answer may have together.
   int64_t context_length() const { return context_length_; }

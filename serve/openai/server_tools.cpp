@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/stop.h"
+#include "core/text.h"
 #include "text/tools/tool_call.h"
 
 namespace predgen::serve {
@@ -52,6 +53,13 @@ std::optional<CompletionRequest> ServerTools::offer(const CompletionRequest& req
   CompletionRequest offered = request;
   offered.tools = act::together(request.tools, act::tool_set(own));
   offered.own_tools = std::move(own);
+  if (const std::string said = own_.runner.prompt(); !said.empty()) {
+    auto& messages = std::get<0>(offered.prompt);
+    if (messages.front().role != "system") {
+      messages.insert(messages.begin(), {.role = "system", .content = ""});
+    }
+    messages.front().content = joined(messages.front().content, "\n\n", said);
+  }
   return offered;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/engine/engine_lock.h"
 #include "serve/own_tools.h"
 #include "serve/realtime/realtime_settings.h"
+#include "serve/realtime/shared_openings.h"
 #include "serve/serve_metrics.h"
 #include "text/grammar/grammar_compiler.h"
 
@@ -23,8 +24,9 @@ struct RealtimeHost {
   ServeMetrics& metrics;
   SessionConfig session{};  // of a conversation whose client asks for nothing else
   RealtimeOffer offer{};
-  MakeRecogniser make_recogniser{};  // empty: sound is not understood
-  const OwnTools* tools = nullptr;   // of the server; null: none
+  MakeRecogniser make_recogniser{};    // empty: sound is not understood
+  const OwnTools* tools = nullptr;     // of the server; null: none
+  SharedOpenings* openings = nullptr;  // null: each conversation reads its prompts by itself
   /// Of the tokenizer, for calls of functions.
   std::shared_ptr<GrammarCompiler> grammars = std::make_shared<GrammarCompiler>(tokenizer);
 };

@@ -8,8 +8,10 @@
 #include "audio/calling_sink.h"
 #include "audio/resampling_sink.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "runtime/converse/call_constraint.h"
 #include "runtime/speech/make_speaker.h"
+#include "serve/home_names.h"
 
 namespace predgen::serve {
 namespace {
@@ -88,6 +90,7 @@ void TurnLoop::take_turn(Session& session) {
   drafts_.begin_turn();
   session_ = &session;
   conversation_.take_turn_begun(session, conversation_);
+  use_opening(session, [] { return false; });
 }
 
 void TurnLoop::prepare(Session& session, Dialogue::Plan plan) {
@@ -100,8 +103,11 @@ void TurnLoop::prepare(Session& session, Dialogue::Plan plan) {
       config.turn.max_new_tokens, wanted.max_output_tokens.value_or(config.turn.max_new_tokens)));
   session.set_sampling(wanted.sampling ? wanted.sampling : config.sampling);
   std::optional<std::vector<Message>>& history = plan.history;
+  const std::string home = rounds_ ? host_.tools->runner.prompt() : "";
+  plan.system = joined(plan.system, "\n\n", home);
   if (plan.system != session.config().system_prompt) {
     session.set_system_prompt(plan.system);
+    opening_.reset();
     if (!history) history = session.history();
   }
   const bool may_call = wanted.tool_choice.kind != ToolChoice::Kind::kNone;
@@ -113,9 +119,11 @@ void TurnLoop::prepare(Session& session, Dialogue::Plan plan) {
   const bool has_new_tools = tools != session.config().tools;
   if (has_new_tools) {
     session.set_tools(tools);
+    opening_.reset();
     if (!history) history = session.history();
   }
-  if (has_new_tools || wanted.tool_choice != tool_choice_) {
+  const bool is_new_home = std::exchange(home_, home) != home;
+  if (has_new_tools || is_new_home || wanted.tool_choice != tool_choice_) {
     const bool is_required = wanted.tool_choice.kind == ToolChoice::Kind::kRequired;
     const EngineLock::Release rest(host_.engine_lock);  // compiling takes long
     session.set_constraint(form_of(
@@ -124,17 +132,38 @@ void TurnLoop::prepare(Session& session, Dialogue::Plan plan) {
          .only_tool = wanted.tool_choice.only}));
     tool_choice_ = wanted.tool_choice;
   }
+  const bool is_read = use_opening(session, [this, stop = plan.stop] {
+    return conversation_.is_empty() && !stop.stop_requested();
+  });
+  if (!history) return;
+  if (is_read && history->empty()) return session.replace_history({});
   try {
-    if (history) session.set_history(*history, plan.stop);
+    session.set_history(*history, plan.stop);
   } catch (const UserError& error) {
     throw unusable(error.what());
   }
 }
 
-std::shared_ptr<const TokenConstraint> TurnLoop::form_of(const AnswerRules& rules) const {
-  const std::vector<std::string>& names = rules.tools.names;
+bool TurnLoop::use_opening(Session& session, const std::function<bool()>& may_read) {
+  if (host_.openings == nullptr) return false;
+  if (!opening_) opening_ = session.opening();
+  // What the server itself says to everybody tells nobody anything of others.
+  const SessionConfig& now = session.config();
+  const bool is_own = now.system_prompt == joined(host_.session.system_prompt, "\n\n", home_) &&
+                      std::ranges::all_of(now.tools.names, [this](const std::string& name) {
+                        return rounds_ && rounds_->is_ours(name);
+                      });
+  host_.openings->prepare(session, is_own ? "" : client_, *opening_, may_read);
+  return !opening_->empty();
+}
+
+std::shared_ptr<const TokenConstraint> TurnLoop::form_of(AnswerRules rules) const {
+  const std::vector<std::string> names = rules.tools.names;
   if (names.empty()) return host_.session.constraint;
   try {
+    if (rounds_ && host_.tools->constrains_names) {
+      rules.tools = with_home_names(std::move(rules.tools), {{.role = "system", .content = home_}});
+    }
     const auto held =
         call_constraint(*host_.grammars, rules, host_.tokenizer, host_.session.thinks);
     return held ? held : host_.session.constraint;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -49,9 +50,11 @@ class TurnLoop {
   void take_turn(Session& session);
   /// Makes the session what the client wants by now.
   void prepare(Session& session, Dialogue::Plan plan);
+  /// As SharedOpenings::prepare(). False: conversations share nothing.
+  bool use_opening(Session& session, const std::function<bool()>& may_read);
   /// What an answer's calls may be; null: anything. UserError if those of the client's functions
   /// cannot be compiled. Called while the engine is given up.
-  std::shared_ptr<const TokenConstraint> form_of(const AnswerRules& rules) const;
+  std::shared_ptr<const TokenConstraint> form_of(AnswerRules rules) const;
   /// Takes the voice, unless it throws: then there is none until this is tried again.
   void use_voice(std::unique_ptr<SpeechSynthesizer>& voice, Session& session);
 
@@ -68,6 +71,8 @@ class TurnLoop {
   Session* session_ = nullptr;                // during a turn
   bool has_audio_ = false;                    // this turn's answer
   ToolChoice tool_choice_{};                  // that the session's constraint is made for
+  std::string home_;                          // likewise: what the tools' servers say there is
+  std::optional<TokenIds> opening_;           // Session::opening(); nullopt: not known yet
 };
 
 }  // namespace predgen::serve

@@ -15,6 +15,7 @@ struct WyomingOffer {
   std::string version;           // of this program
   const Voice* voice = nullptr;  // borrowed; null: none
   bool has_recogniser = false;
+  bool has_tools = false;       // that its conversations call
   std::string language = "en";  // that is heard and answered
 };
 

@@ -24,7 +24,7 @@ WyomingEvent info_event(const WyomingOffer& offer) {
   Json handle = artifact("predgen", "answers of " + offer.model, offer.version);
   handle["models"] = Json::array({model});
   handle["supports_handled_streaming"] = true;
-  handle["supports_home_control"] = false;
+  handle["supports_home_control"] = offer.has_tools;
   info["handle"].push_back(handle);
   if (offer.has_recogniser) {
     Json asr = artifact("predgen", "speech to text, which begins the answer", offer.version);

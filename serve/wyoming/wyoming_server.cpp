@@ -30,6 +30,7 @@ WyomingServer::WyomingServer(const WyomingConfig& config, const HttpLimits& limi
                       .version = version,
                       .voice = realtime.offer.voice,
                       .has_recogniser = realtime.offer.has_recogniser,
+                      .has_tools = realtime.tools != nullptr && realtime.tools->may_use(""),
                       .language = realtime.offer.language.empty() ? "en" : realtime.offer.language},
             .ahead = ahead_ ? &*ahead_ : nullptr,
             .limits = limits},
@@ -42,6 +43,8 @@ WyomingServer::WyomingServer(const WyomingConfig& config, const HttpLimits& limi
                     host_.limits, [this](WyomingSender& sender, std::string peer) {
                       return std::make_unique<WyomingClient>(host_, sender, std::move(peer));
                     });
-              }) {}
+              }) {
+  if (silent_.openings) first_.emplace(silent_);
+}
 
 }  // namespace predgen::serve

@@ -24,6 +24,7 @@ class WyomingServer {
   const RealtimeHost silent_;
   std::optional<SpokenAhead> ahead_;
   WyomingConversations conversations_;
+  std::optional<WyomingConversation> first_;  // reads now what all of them begin with
   const WyomingHost host_;
   TcpServer server_;  // last: its connections use them
 };

@@ -77,6 +77,16 @@ TEST(ServerTools, RunUnseenByTheClient) {
               HasSubstr("predgen_tool_calls_total{outcome=\"done\"} 3"));
 }
 
+TEST(ServerTools, WhatTheirServersSayIsInTheSystemMessage) {
+  LampServer server;
+  server.tools.home = "There is a lamp.";
+  server.ask();
+  EXPECT_THAT(server.house.last_prompt(), HasSubstr("<system>There is a lamp.<end>"));
+  const Json system{{"role", "system"}, {"content", "Be brief."}};
+  server.ask({{"messages", Json::array({system, {{"role", "user"}, {"content", "light"}}})}});
+  EXPECT_THAT(server.house.last_prompt(), HasSubstr("<system>Be brief.\n\nThere is a lamp.<end>"));
+}
+
 TEST(ServerTools, ThoseOfAClientStayTheClients) {
   LampServer server("bell");
   const Json choice = server.ask({{"tools", kBellTool}})["choices"][0];

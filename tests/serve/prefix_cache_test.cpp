@@ -1,4 +1,4 @@
-#include "serve/openai/prefix_cache.h"
+#include "serve/prefix_cache.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "serve/openai/prefix_store.h"
+#include "serve/prefix_store.h"
 
 #include <c10/core/InferenceMode.h>
 
@@ -62,6 +62,7 @@ PrefixStore::PrefixStore(Options options, const KvLayout& layout) : options_(std
   }
   int64_t num_others = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(options_.folder)) {
+    if (entry.path().extension() != kExtension) continue;
     auto prefix = look_at(entry.path());
     num_others += !prefix;
     const Lock lock(mutex_);
@@ -77,7 +78,6 @@ PrefixStore::PrefixStore(Options options, const KvLayout& layout) : options_(std
 PrefixStore::~PrefixStore() = default;
 
 std::optional<PrefixStore::Prefix> PrefixStore::look_at(const fs::path& file) const {
-  if (file.extension() != kExtension) return std::nullopt;
   try {
     const SafetensorsFile stored(file);
     const auto& said = stored.metadata();

@@ -1,4 +1,4 @@
-#include "serve/openai/home_names.h"
+#include "serve/home_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

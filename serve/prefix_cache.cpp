@@ -1,4 +1,4 @@
-#include "serve/openai/prefix_cache.h"
+#include "serve/prefix_cache.h"
 
 #include <algorithm>
 #include <utility>
@@ -10,6 +10,9 @@ namespace {
 /// Tokens that a prefix has at least, and by how many more than are cached, or stored, it is read
 /// or written.
 constexpr int64_t kLeastStored = 128, kWorthIt = 64;
+
+/// All but the last one, which always runs.
+TokenSpan before_last(TokenSpan prompt) { return prompt.first(prompt.size() - 1); }
 
 }  // namespace
 
@@ -52,15 +55,19 @@ Sequence PrefixCache::take(const std::string& client, TokenSpan prompt) {
   return taken;
 }
 
+bool PrefixCache::is_worth_loading(const std::string& client, TokenSpan prompt,
+                                   int64_t num_cached) const {
+  return store_ != nullptr && !prompt.empty() &&
+         store_->num_common(client, before_last(prompt)) >= num_cached + kWorthIt;
+}
+
 std::optional<Sequence> PrefixCache::load(const std::string& client, TokenSpan prompt,
                                           int64_t num_kept) {
-  if (store_ == nullptr || prompt.empty()) return std::nullopt;
-  const TokenSpan before = prompt.first(prompt.size() - 1);  // the last one always runs
-  if (store_->num_common(client, before) < num_kept + kWorthIt) return std::nullopt;
+  if (!is_worth_loading(client, prompt, num_kept)) return std::nullopt;
   KvRows rows;
   {
     const EngineLock::Release rest(engine_lock_);
-    rows = store_->read(client, before);
+    rows = store_->read(client, before_last(prompt));
   }
   if (rows.empty()) return std::nullopt;
   Sequence loaded = engine_.make_sequence(capacity_);

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "runtime/engine/engine.h"
-#include "serve/openai/prefix_store.h"
+#include "serve/prefix_store.h"
 
 namespace predgen::serve {
 
@@ -26,6 +26,12 @@ class PrefixCache {
         max_cached_(max_cached),
         store_(store) {}
 
+  /// How many of the prompt's tokens any of the client's sequences would save.
+  int64_t num_cached(const std::string& client, TokenSpan prompt) {
+    return find(client, prompt).second.first;
+  }
+  /// Whether enough more of it is stored.
+  bool is_worth_loading(const std::string& client, TokenSpan prompt, int64_t num_cached) const;
   /// A sequence with the prompt's tokens, with as many cached as any of the client's cached
   /// sequences shares, or what is stored. Gives up the engine's lock while that is read.
   Sequence take(const std::string& client, TokenSpan prompt);

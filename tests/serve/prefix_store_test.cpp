@@ -1,11 +1,11 @@
-#include "serve/openai/prefix_store.h"
+#include "serve/prefix_store.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
 
-#include "serve/openai/prefix_cache.h"
+#include "serve/prefix_cache.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_language_model.h"
