@@ -54,7 +54,7 @@ struct HouseWithLamp : House {
 /// A client, which may have a bell.
 struct ClientOfLamp : Talk {
   explicit ClientOfLamp(HouseWithLamp& server, const Json& session = Json::object(),
-                      const std::string& key = "")
+                        const std::string& key = "")
       : Talk(server, /*is_beta=*/false, key) {
     update(session);
     client.next("session.updated");
@@ -95,9 +95,10 @@ TEST(RealtimeOwnTools, RunUnseenWithinAResponse) {
   EXPECT_THAT(server.metrics.text({}), HasSubstr("predgen_tool_calls_total{outcome=\"done\"} 1\n"));
   // Whatever the client adds: the history is the conversation that was.
   EXPECT_EQ(text_of(client.ask("Thanks")), "You said: Thanks.");
-  EXPECT_THAT(server.last_prompt(), HasSubstr("<user>slow<end><assistant>Yes." + written_call_of("lamp") +
-                                              "<end><user><call00000>on<end><assistant>It says "
-                                              "on.<end><user>Thanks<end>"));
+  EXPECT_THAT(server.last_prompt(),
+              HasSubstr("<user>slow<end><assistant>Yes." + written_call_of("lamp") +
+                        "<end><user><call00000>on<end><assistant>It says "
+                        "on.<end><user>Thanks<end>"));
   EXPECT_GT(response["usage"]["output_tokens"], 20);  // both rounds
 }
 
@@ -127,13 +128,14 @@ TEST(RealtimeOwnTools, AClientsStayTheClients) {
   client.respond();
   EXPECT_EQ(text_of(client.client.next("response.done")["response"]), "It says rings.");
   EXPECT_THAT(server.last_prompt(),
-              HasSubstr("Yes." + written_call_of("bell") + written_call_of("lamp") + "<end><user><call00001>on"));
+              HasSubstr("Yes." + written_call_of("bell") + written_call_of("lamp") +
+                        "<end><user><call00001>on"));
   EXPECT_THAT(server.last_prompt(), HasSubstr(">rings<end><assistant>It says"));
   // Without its call, what the server did remains.
   client.send({{"type", "conversation.item.delete"}, {"item_id", output[1]["id"]}});
   client.ask("Thanks");
-  EXPECT_THAT(server.last_prompt(),
-              HasSubstr("Yes." + written_call_of("lamp") + "<end><user><call00001>on<end><assistant>"));
+  EXPECT_THAT(server.last_prompt(), HasSubstr("Yes." + written_call_of("lamp") +
+                                              "<end><user><call00001>on<end><assistant>"));
 }
 
 TEST(RealtimeOwnTools, AClientsCallMayFollowAResultOfOurs) {
@@ -148,9 +150,9 @@ TEST(RealtimeOwnTools, AClientsCallMayFollowAResultOfOurs) {
   client.answer_call(output[1]["call_id"], "rings");
   client.respond();
   client.client.next("response.done");
-  EXPECT_THAT(server.last_prompt(),
-              HasSubstr("Yes." + written_call_of("lamp") + "<end><user><call00000>on<end><assistant>Then:" +
-                        written_call_of("bell") + "<end><user>"));
+  EXPECT_THAT(server.last_prompt(), HasSubstr("Yes." + written_call_of("lamp") +
+                                              "<end><user><call00000>on<end><assistant>Then:" +
+                                              written_call_of("bell") + "<end><user>"));
 }
 
 TEST(RealtimeOwnTools, GiveWayToAClientsOfTheSameNameAndToItsChoice) {
@@ -231,10 +233,11 @@ TEST(RealtimeOwnTools, WhoBreaksInCancelsWhatRunsAndTheHistorySaysSo) {
     EXPECT_EQ(text_of(done), word == "slow" ? "Yes." : "");
     // It is not asked again, for the lamp may have been switched.
     EXPECT_EQ(text_of(client.ask("Thanks")), "You said: Thanks.");
-    EXPECT_THAT(server.last_prompt(),
-                HasSubstr("<user>" + word + "<end><assistant>" + text_of(done) + written_call_of("lamp") +
-                          "<end><user><call00000>Cancelled, perhaps too late.<end>"
-                          "<user>Thanks<end>"));
+    EXPECT_THAT(
+        server.last_prompt(),
+        HasSubstr("<user>" + word + "<end><assistant>" + text_of(done) + written_call_of("lamp") +
+                  "<end><user><call00000>Cancelled, perhaps too late.<end>"
+                  "<user>Thanks<end>"));
     EXPECT_THAT(server.metrics.text({}),
                 HasSubstr("predgen_tool_calls_total{outcome=\"cancelled\"} 1\n"));
   }
@@ -250,15 +253,16 @@ TEST(RealtimeOwnTools, AVoiceThatBreaksInBeforeAnySoundDoesSoToo) {
   client.say("light");
   client.respond();
   ASSERT_TRUE(comes_true([&] { return server.num_calls() == 1; }));
-  client.send({{"type", "input_audio_buffer.append"},
-               {"audio", to_base64(std::string(48000, '\0'))}});
+  client.send(
+      {{"type", "input_audio_buffer.append"}, {"audio", to_base64(std::string(48000, '\0'))}});
   desk.hear("Thanks");
   EXPECT_EQ(client.client.next("response.done")["response"]["status"], "cancelled");
   desk.hear("Thanks", /*is_over=*/true);
-  client.send({{"type", "input_audio_buffer.append"},
-               {"audio", to_base64(std::string(24000, '\0'))}});
+  client.send(
+      {{"type", "input_audio_buffer.append"}, {"audio", to_base64(std::string(24000, '\0'))}});
   EXPECT_EQ(text_of(client.client.next("response.done")["response"]), "You said: Thanks.");
-  EXPECT_THAT(server.last_prompt(), HasSubstr("Cancelled, perhaps too late.<end><user>Thanks<end>"));
+  EXPECT_THAT(server.last_prompt(),
+              HasSubstr("Cancelled, perhaps too late.<end><user>Thanks<end>"));
   EXPECT_EQ(server.num_calls(), 1u);
 }
 
@@ -273,9 +277,10 @@ TEST(RealtimeOwnTools, OneThatAsksIsCalledAfterAYes) {
   EXPECT_EQ(text_of(client.ask("Yes, please.")), "It says on.");
   EXPECT_EQ(server.num_calls(), 1u);
   client.ask("Thanks");
-  EXPECT_THAT(server.last_prompt(),
-              HasSubstr("Shall I call lamp?<end><user>Yes, please.<end><assistant>" +
-                        written_call_of("lamp") + "<end><user><call00001>on<end><assistant>It says on."));
+  EXPECT_THAT(
+      server.last_prompt(),
+      HasSubstr("Shall I call lamp?<end><user>Yes, please.<end><assistant>" +
+                written_call_of("lamp") + "<end><user><call00001>on<end><assistant>It says on."));
 }
 
 TEST(RealtimeOwnTools, WhatTheyDidOutlivesAVoiceThatIsLost) {
@@ -284,8 +289,9 @@ TEST(RealtimeOwnTools, WhatTheyDidOutlivesAVoiceThatIsLost) {
   ClientOfLamp client(server);
   EXPECT_EQ(client.ask("light")["status"], "failed");
   client.ask("Thanks");
-  EXPECT_THAT(server.last_prompt(), HasSubstr("<user>light<end><assistant>" + written_call_of("lamp") +
-                                              "<end><user><call00000>on<end>"));
+  EXPECT_THAT(server.last_prompt(),
+              HasSubstr("<user>light<end><assistant>" + written_call_of("lamp") +
+                        "<end><user><call00000>on<end>"));
 }
 
 }  // namespace
