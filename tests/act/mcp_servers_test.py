@@ -175,7 +175,7 @@ def check_fast(scratch):
     (huge, gone, then), log = use(scratch, {"bad": stdio(FAST, "hostile", tools={"ask": {"timeout": 20}})}, *ASK, *ASK, *ASK)
     check(huge["status"] == "done" and len(huge["text"]) < 9000 and "cut" in huge["text"], f"fastmcp, hostile: {huge}")
     check(gone["status"] == then["status"] == "unavailable", f"fastmcp, hostile: and is lost: {gone} {then}")
-    check("user now" not in log and "no message" not in log, f"fastmcp, hostile: nothing of it is in the log: {log}")
+    check("user now" not in log and "xxxx" not in log, f"fastmcp, hostile: nothing of its texts is in the log: {log}")
 
 
 def main(scratch):
