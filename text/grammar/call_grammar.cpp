@@ -101,7 +101,14 @@ std::vector<Json> written_begins(ToolFormat format, const std::string& name,
   return begins;
 }
 
-/// Any text in which no call begins.
+/// What begins a call in JSON, of whatever function: before its name.
+const std::vector<std::string>& json_begins() {
+  static const std::vector<std::string> begins{R"({"name": ")", R"({"name":")", "{\n  \"name\": \"",
+                                               "{\n    \"name\": \""};
+  return begins;
+}
+
+/// Any text in which no call begins, nor anything like one.
 Json text_without_calls(const CallForm& calls, const AnswerRules& rules, ToolFormat format) {
   if (calls.open.empty()) return by_grammar(kNoJson);
   Json excludes = Json::array({calls.open});
@@ -110,6 +117,9 @@ Json text_without_calls(const CallForm& calls, const AnswerRules& rules, ToolFor
     for (const Json& begin : written_begins(format, name, "root ::= \"\"", /*is_last=*/true)) {
       excludes.push_back(begin.front());
     }
+  }
+  if (format == ToolFormat::kHermes) {
+    for (const std::string& begin : json_begins()) excludes.push_back(begin);
   }
   return {{"type", "any_text"}, {"excludes", excludes}};
 }
@@ -171,8 +181,7 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
         sequence({literal(calls.name_begin + name + calls.name_end), by_grammar(grammar)}));
     if (!close.empty()) bodies.back()["elements"].push_back(literal(close));
   }
-  for (const std::string key :
-       {R"({"name": ")", R"({"name":")", "{\n  \"name\": \"", "{\n    \"name\": \""}) {
+  for (const std::string& key : json_begins()) {
     if (is_json_call) begins.push_back(Json::array({key, any_of(named)}));
   }
   Json some = Json::array({any_of(bodies)});  // what comes after the first mark
