@@ -68,8 +68,14 @@ def threads_that_cannot_start():
         return "skipped: needs root and setpriv"
     user = ["setpriv", "--reuid", "61234", "--clear-groups", "--inh-caps", "+dac_override", "--ambient-caps", "+dac_override"]
     with attacked("--tts", "espeak", "--wyoming-port", "0", prefix=user) as at:
+        def num_tasks(pid):
+            try:
+                return len(list(Path(f"/proc/{pid}/task").iterdir()))
+            except FileNotFoundError:  # it has ended since
+                return 0
+
         def limit(spare):
-            tasks = sum(len(list(Path(f"/proc/{pid}/task").iterdir())) for pid in [at.process.pid, *children(at.process.pid)])
+            tasks = sum(num_tasks(pid) for pid in [at.process.pid, *children(at.process.pid)])
             subprocess.run([*user, "prlimit", "--pid", str(at.process.pid), f"--nproc={tasks + spare}:"], check=True)
 
         async def converse():
