@@ -101,26 +101,12 @@ std::vector<Json> written_begins(ToolFormat format, const std::string& name,
   return begins;
 }
 
-/// What begins a call in JSON, of whatever function: before its name.
-const std::vector<std::string>& json_begins() {
-  static const std::vector<std::string> begins{R"({"name": ")", R"({"name":")", "{\n  \"name\": \"",
-                                               "{\n    \"name\": \""};
-  return begins;
-}
-
-/// Any text in which no call begins, nor anything like one.
-Json text_without_calls(const CallForm& calls, const AnswerRules& rules, ToolFormat format) {
+/// Any text in which no call begins, nor anything like one: a model that may not call a function
+/// writes the call with other blanks, or another name, unless no brace can be written at all.
+Json text_without_calls(const CallForm& calls) {
   if (calls.open.empty()) return by_grammar(kNoJson);
   Json excludes = Json::array({calls.open});
-  for (const std::string& name : rules.tools.names) {
-    if (!calls.is_written_out) break;
-    for (const Json& begin : written_begins(format, name, "root ::= \"\"", /*is_last=*/true)) {
-      excludes.push_back(begin.front());
-    }
-  }
-  if (format == ToolFormat::kHermes) {
-    for (const std::string& begin : json_begins()) excludes.push_back(begin);
-  }
+  if (calls.is_written_out) excludes.insert(excludes.end(), {"{", "<function="});
   return {{"type", "any_text"}, {"excludes", excludes}};
 }
 
@@ -152,7 +138,7 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
                  const Json& form) {
   const CallForm calls = form_of(tokenizer);
   if (rules.calls == AnswerRules::Calls::kForbidden) {
-    return form.is_null() ? text_without_calls(calls, rules, tokenizer.tool_format()) : form;
+    return form.is_null() ? text_without_calls(calls) : form;
   }
   const bool is_required = rules.calls == AnswerRules::Calls::kRequired;
   const bool is_free = !is_required && form.is_null() && !calls.open.empty();
@@ -181,7 +167,8 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
         sequence({literal(calls.name_begin + name + calls.name_end), by_grammar(grammar)}));
     if (!close.empty()) bodies.back()["elements"].push_back(literal(close));
   }
-  for (const std::string& key : json_begins()) {
+  for (const std::string key :
+       {R"({"name": ")", R"({"name":")", "{\n  \"name\": \"", "{\n    \"name\": \""}) {
     if (is_json_call) begins.push_back(Json::array({key, any_of(named)}));
   }
   Json some = Json::array({any_of(bodies)});  // what comes after the first mark

@@ -66,7 +66,7 @@ class ArgumentRules {
 
  private:
   std::string rule(const std::string& body) {
-    const std::string name = fmt::format("r{}", num_rules_++);
+    std::string name = fmt::format("r{}", num_rules_++);
     rules_ += fmt::format("{} ::= {}\n", name, body);
     return name;
   }
@@ -178,7 +178,8 @@ class ArgumentRules {
           fmt::format("{} {} {}", quoted(*name + "="), value(properties[*name]), next);
       const bool is_needed = std::ranges::count(required, Json(*name)) > 0;
       first = rule(is_needed ? item : fmt::format("{} | {}", item, first));
-      next = rule(fmt::format("\", \" {}{}", item, is_needed ? "" : " | " + next));
+      const std::string none = is_needed ? "" : fmt::format(" | {}", next);
+      next = rule(fmt::format("\", \" {}{}", item, none));
     }
     return first;
   }

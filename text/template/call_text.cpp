@@ -26,7 +26,7 @@ std::string one_call(ToolFormat format, const Json& function) {
   if (format != ToolFormat::kPython) return python_json(function, kArguments);
   std::string arguments;
   for (const auto& [name, value] : function["arguments"].items()) {
-    arguments = joined(arguments, ", ", name + "=" + python_text(value));
+    arguments = joined(arguments, ", ", fmt::format("{}={}", name, python_text(value)));
   }
   return fmt::format("{}({})", function["name"].get<std::string>(), arguments);
 }
