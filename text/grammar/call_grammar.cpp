@@ -101,13 +101,15 @@ std::vector<Json> written_begins(ToolFormat format, const std::string& name,
   return begins;
 }
 
-/// Any text in which no call begins, nor anything like one: a model that may not call a function
-/// writes the call with other blanks, or another name, unless no brace can be written at all.
+/// A text, not an empty one, in which no call begins, nor anything like one: a model that may not
+/// call a function writes the call with other blanks, or another name, unless no brace can be
+/// written at all.
 Json text_without_calls(const CallForm& calls) {
-  if (calls.open.empty()) return by_grammar(kNoJson);
-  Json excludes = Json::array({calls.open});
-  if (calls.is_written_out) excludes.insert(excludes.end(), {"{", "<function="});
-  return {{"type", "any_text"}, {"excludes", excludes}};
+  const Json begin = by_grammar("root ::= [^{<[ \\t\\r\\n]");
+  Json rest{{"type", "any_text"}};
+  if (!calls.open.empty()) rest["excludes"] = Json::array({calls.open});
+  if (calls.is_written_out) rest["excludes"].insert(rest["excludes"].end(), {"{", "<function="});
+  return sequence({begin, rest});
 }
 
 /// A call whose mark the model wrote by itself: it may leave white space out, or put some.

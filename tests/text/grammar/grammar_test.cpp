@@ -475,7 +475,7 @@ TEST(CallGrammar, MayForbidCalls) {
       return predgen::takes(*forms.compiler.compile(none), forms.tokenizer, text);
     };
     EXPECT_TRUE(takes("It is 12 degrees; the name of it is weather.")) << calls.one;
-    EXPECT_TRUE(takes(""));
+    EXPECT_FALSE(takes("")) << "nothing is said";
     EXPECT_FALSE(takes(calls.one)) << calls.one;
     const bool may_be_text = calls.format == ToolFormat::kLlama;  // its calls are whole answers
     EXPECT_EQ(takes("Yes.\n" + calls.one), may_be_text) << calls.one;
