@@ -102,13 +102,15 @@ std::vector<Json> written_begins(ToolFormat format, const std::string& name,
 }
 
 /// A text, not an empty one, in which no call begins, nor anything like one: a model that may not
-/// call a function writes the call with other blanks, or another name, unless no brace can be
-/// written at all.
+/// call a function writes the call with other blanks, another name or in a fence of code, unless
+/// neither brace nor fence can be written at all.
 Json text_without_calls(const CallForm& calls) {
-  const Json begin = by_grammar("root ::= [^{<[ \\t\\r\\n]");
+  const Json begin = by_grammar("root ::= [^{<[` \\t\\r\\n]");
   Json rest{{"type", "any_text"}};
   if (!calls.open.empty()) rest["excludes"] = Json::array({calls.open});
-  if (calls.is_written_out) rest["excludes"].insert(rest["excludes"].end(), {"{", "<function="});
+  for (const char* mark : {"{", "```", "<function="}) {
+    if (calls.is_written_out) rest["excludes"].push_back(mark);
+  }
   return sequence({begin, rest});
 }
 
