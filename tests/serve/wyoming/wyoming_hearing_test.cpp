@@ -13,7 +13,6 @@ namespace predgen::serve {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 const Json kFormat{{"rate", 16000}, {"width", 2}, {"channels", 1}};
 
