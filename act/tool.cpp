@@ -55,6 +55,13 @@ ToolSet tool_set(const std::vector<Tool>& tools) {
   return set;
 }
 
+std::vector<Tool> without(std::vector<Tool> tools, const ToolSet& others) {
+  std::erase_if(tools, [&](const Tool& tool) {
+    return std::ranges::find(others.names, tool.name) != others.names.end();
+  });
+  return tools;
+}
+
 ToolSet together(ToolSet first, const ToolSet& more) {
   if (first.empty() || more.empty()) return first.empty() ? more : first;
   Json list = Json::parse(first.json);

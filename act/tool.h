@@ -31,6 +31,8 @@ struct Tool {
 
 /// What the chat template is given.
 ToolSet tool_set(const std::vector<Tool>& tools);
+/// Those whose names no function of `others` has.
+std::vector<Tool> without(std::vector<Tool> tools, const ToolSet& others);
 /// Both, those of `first` in front. They share no name.
 ToolSet together(ToolSet first, const ToolSet& more);
 

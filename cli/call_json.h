@@ -11,14 +11,13 @@ namespace predgen::cli {
 /// discarded.
 inline void add_call(Json& calls, const ToolEvent& event) {
   using Kind = ToolEvent::Kind;
-  const bool has_ended =
-      event.kind == Kind::kKept || (event.kind == Kind::kEnded && !event.is_early);
-  const bool has_state =
-      event.kind == Kind::kDiscarded || event.kind == Kind::kAsked || event.kind == Kind::kRepeated;
-  if (!has_ended && !has_state) return;
+  const Kind kind = event.kind;
+  const bool is_kept = kind == Kind::kKept, has_ended = kind == Kind::kEnded && !event.is_early;
+  const bool is_over = is_kept || has_ended || kind == Kind::kDiscarded || kind == Kind::kRepeated;
+  if (!is_over && kind != Kind::kAsked) return;
   calls.push_back({{"name", event.call.name},
                    {"arguments", event.call.arguments},
-                   {"status", has_state ? state_of(event) : act::to_string(event.status)},
+                   {"status", is_kept ? act::to_string(event.status) : state_of(event)},
                    {"seconds", event.elapsed.count()},
                    {"ahead_seconds", event.ahead.count()}});
 }

@@ -197,8 +197,9 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
   allow_time_to_stop(grace + std::chrono::seconds(5));
   for (const std::string& one : config.wyoming.satellites) serve::satellite_address(one);
   serve::TcpServer::check_free(config.host, static_cast<int>(config.port));
-  if (config.wyoming.port >= 0)
+  if (config.wyoming.port >= 0) {
     serve::TcpServer::check_free(config.wyoming.host, static_cast<int>(config.wyoming.port));
+  }
   const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
   const std::unique_ptr<Tokenizer> tokenizer =
       load_tokenizer(checkpoint->read_tokenizer(options.chat_template));
@@ -233,10 +234,7 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
   std::optional<serve::OwnTools> own_tools;
   std::optional<serve::ServerTools> tools;
   if (servers) {
-    own_tools.emplace(serve::OwnTools{.runner = *servers,
-                                      .allowed = config.tools.api_keys_sha256,
-                                      .rounds = config.tools.rounds,
-                                      .constrains_names = config.tools.constrain_names});
+    own_tools.emplace(serve::OwnTools{.runner = *servers, .config = config.tools});
     completer.set_tools(tools.emplace(*own_tools, metrics));
   }
   serve::SharedOpenings openings(engine, completer.prefixes());
@@ -270,8 +268,9 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
       },
       [&](const serve::HttpRequest& head) { return api.begin_upload(head); });
   std::optional<serve::WyomingSatellites> satellites;
-  if (!config.wyoming.satellites.empty())
+  if (!config.wyoming.satellites.empty()) {
     satellites.emplace(config.wyoming.satellites, config.limits, host);
+  }
   std::optional<serve::WyomingServer> wyoming;
   if (config.wyoming.port >= 0)
     wyoming.emplace(config.wyoming, config.limits, host, program_version());

@@ -5,20 +5,19 @@
 #include <vector>
 
 #include "act/tool_runner.h"
-#include "runtime/converse/tool_round_options.h"
+#include "serve/serve_config.h"
 
 namespace predgen::serve {
 
 /// Tools of the server itself, how they are called, and for whom. Borrows the runner.
 struct OwnTools {
   act::ToolRunner& runner;
-  std::vector<std::string> allowed{};  // hashes of the keys that may use them; empty: all clients
-  ToolRoundOptions rounds{};           // without the filler, which nobody says
-  bool constrains_names = false;       // as ToolsConfig, in conversations
+  ToolsConfig config{};
 
   /// `client`: as Access::check() has it.
   bool may_use(const std::string& client) const {
-    return allowed.empty() || std::ranges::find(allowed, client) != allowed.end();
+    const std::vector<std::string>& keys = config.api_keys_sha256;
+    return keys.empty() || std::ranges::find(keys, client) != keys.end();
   }
 };
 

@@ -54,7 +54,8 @@ struct ToolsConfig {
   std::vector<std::string> api_keys_sha256{};  // keys whose requests may use them; empty: all
   bool constrain_names =
       false;  // calls are such as the home in the prompt can carry out (home_names.h)
-  ToolRoundOptions rounds{};  // in conversations; max_rounds in all answers
+  /// In conversations, without the filler, which nobody says; max_rounds in all answers.
+  ToolRoundOptions rounds{};
 };
 
 /// What settings_of() says, and in configs/runtime/serve.yaml. Of its SessionOptions, `max_context`

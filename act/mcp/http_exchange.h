@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <stop_token>
@@ -19,6 +20,9 @@ HttpUrl parse_http_url(const std::string& url);
 
 /// What such a status says of a server, as ServerError has it.
 std::string refusal(int status);
+
+/// After which a stream that a server may go on with forever is asked for again.
+inline constexpr std::chrono::hours kLongestStream{24};
 
 /// One request of HTTP/1.1 and its answer, over a connection of its own. Used by one thread.
 class HttpExchange {

@@ -13,7 +13,6 @@ namespace {
 constexpr size_t kRefusalBytes = 64 << 10;
 constexpr double kEndSeconds = 2, kRetrySeconds = 1, kLongestRetry = 60;
 constexpr int kMaxFailures = 5;
-constexpr std::chrono::hours kLongStream{24};
 
 constexpr const char* kBothForms = "application/json, text/event-stream";
 
@@ -160,7 +159,7 @@ void HttpTransport::keep_listening(const Json& subscription, const std::stop_tok
 
 bool HttpTransport::listen_once(const Json& subscription, SseReader& reader,
                                 const std::stop_token& stop) {
-  HttpExchange exchange(url_, std::chrono::steady_clock::now() + kLongStream, stop);
+  HttpExchange exchange(url_, std::chrono::steady_clock::now() + kLongestStream, stop);
   const bool is_get = subscription.is_null();
   Headers all = is_get ? headers() : headers_for(subscription);
   if (is_get) all["Accept"] = "text/event-stream";

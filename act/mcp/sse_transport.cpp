@@ -7,11 +7,6 @@
 #include "core/stop.h"
 
 namespace predgen::act {
-namespace {
-
-constexpr std::chrono::hours kLongestStream{24};
-
-}  // namespace
 
 SseTransport::SseTransport(const ServerEntry& server, MessageHandler& handler)
     : server_(server), url_(parse_http_url(server.url)), handler_(handler) {

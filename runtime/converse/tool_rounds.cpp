@@ -26,12 +26,7 @@ std::string spoken_name(std::string name) {
 }  // namespace
 
 std::vector<act::Tool> ToolRounds::Ours::tools() const {
-  if (!are_offered) return {};
-  std::vector<act::Tool> tools = calls.tools();
-  std::erase_if(tools, [&](const act::Tool& tool) {
-    return std::ranges::find(others.names, tool.name) != others.names.end();
-  });
-  return tools;
+  return are_offered ? act::without(calls.tools(), others) : std::vector<act::Tool>();
 }
 
 void ToolRounds::share(const ToolSet& others, bool offers_ours) {

@@ -45,10 +45,7 @@ std::optional<CompletionRequest> ServerTools::offer(const CompletionRequest& req
                                                     const std::string& client) const {
   const bool is_auto = request.tool_choice.kind == ToolChoice::Kind::kAuto;
   if (!own_.may_use(client) || !request.is_chat() || !is_auto) return std::nullopt;
-  std::vector<act::Tool> own = tools();
-  std::erase_if(own, [&](const act::Tool& tool) {
-    return std::ranges::find(request.tools.names, tool.name) != request.tools.names.end();
-  });
+  std::vector<act::Tool> own = act::without(tools(), request.tools);
   if (own.empty()) return std::nullopt;
   CompletionRequest offered = request;
   offered.tools = act::together(request.tools, act::tool_set(own));
@@ -106,7 +103,7 @@ CompletionResult ServerTools::complete(const CompletionRequest& offered,
     const std::vector<ToolCall> calls = result.calls;
     std::erase_if(result.calls, is_own);
     const bool ends = calls.empty() || !result.calls.empty() || result.is_cut ||
-                      round == own_.rounds.max_rounds || !sink.is_wanted();
+                      round == own_.config.rounds.max_rounds || !sink.is_wanted();
     if (ends) {
       result.usage = *usage;
       return result;

@@ -28,8 +28,8 @@ struct ConversationItem {
 };
 
 /// The messages of a conversation, and the part of them that the model sees, which has the calls of
-/// the server's tools, too. Consecutive user
-/// messages become one message, each on its own line. Used by one thread at a time.
+/// the server's tools, too. Consecutive user messages become one message, each on its own line.
+/// Used by one thread at a time.
 class ConversationItems {
  public:
   /// Adds it after the item `previous`; empty: at the end; "root": before all. ApiError if there is

@@ -192,7 +192,7 @@ std::set<std::string> read_events(const Json& events, const std::string& where) 
   std::set<std::string> wanted;
   for (const Json& event : events) {
     if (std::ranges::none_of(kEvents, [&](const char* name) { return event == name; })) {
-      RequestFields::fail_value(where, "must be of speculation, sentence, calls, tools, metrics");
+      RequestFields::fail_value(where, fmt::format("must be of {}", fmt::join(kEvents, ", ")));
     }
     wanted.insert(event.get<std::string>());
   }

@@ -51,7 +51,7 @@ TurnLoop::TurnLoop(const RealtimeHost& host, ConversationListener& listener,
       client_(std::move(client)),
       drafts_(listener) {
   if (host.tools == nullptr || !host.tools->may_use(client_)) return;
-  rounds_.emplace(calls_.emplace(host.tools->runner), host.tools->rounds, host.clock);
+  rounds_.emplace(calls_.emplace(host.tools->runner), host.tools->config.rounds, host.clock);
   rounds_->set_listener([this](const ToolEvent& event) { take(event); });
   rounds_->set_form([this](const ToolSet& tools, AnswerRules::Calls calls) {
     return form_of({.tools = tools, .calls = calls});
@@ -161,7 +161,7 @@ std::shared_ptr<const TokenConstraint> TurnLoop::form_of(AnswerRules rules) cons
   const std::vector<std::string> names = rules.tools.names;
   if (names.empty()) return host_.session.constraint;
   try {
-    if (rounds_ && host_.tools->constrains_names) {
+    if (rounds_ && host_.tools->config.constrain_names) {
       rules.tools = with_home_names(std::move(rules.tools), {{.role = "system", .content = home_}});
     }
     const auto held =

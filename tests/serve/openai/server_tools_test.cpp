@@ -18,7 +18,8 @@ using testing::Not;
 /// the tool said.
 struct LampServer {
   explicit LampServer(const std::string& called = "lamp", std::vector<std::string> keys = {})
-      : own_tools{.runner = tools, .allowed = std::move(keys)}, own(own_tools, house.metrics) {
+      : own_tools{.runner = tools, .config = {.api_keys_sha256 = std::move(keys)}},
+        own(own_tools, house.metrics) {
     house.answer = [called](const std::string& user) -> std::string {
       if (const size_t end = user.find('>'); end != std::string::npos) {
         return "It says " + user.substr(end + 1) + ".";

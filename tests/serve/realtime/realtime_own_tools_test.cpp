@@ -13,9 +13,7 @@ namespace {
 
 using act::ToolResult;
 using testing::Contains;
-using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 
 std::string written_call_of(const std::string& name) {
@@ -104,7 +102,7 @@ TEST(RealtimeOwnTools, RunUnseenWithinAResponse) {
 
 TEST(RealtimeOwnTools, AreForTheKeysThatMayUseThem) {
   HouseWithLamp server;
-  server.own.allowed = {"known"};
+  server.own.config.api_keys_sha256 = {"known"};
   ClientOfLamp other(server, Json::object(), "other");
   other.ask("slow");
   EXPECT_EQ(server.num_calls(), 0u);
