@@ -102,21 +102,20 @@ LoadedSession::LoadedSession(const ConversationOptions& options,
   if (servers_) {
     rounds_.emplace(calls_.emplace(*servers_), options.tool_rounds, clock);
     grammars_.emplace(*tokenizer_);
-    rounds_->set_form(
-        [this, thinks = config.thinks](const ToolSet& tools, AnswerRules::Calls calls) {
-          return form_of_calls(tools, calls, thinks);
-        });
+    rounds_->set_form([this, thinks = config.thinks](AnswerRules rules) {
+      if (!voice_) rules.json = AnswerRules::NamedJson::kText;  // who reads may have asked for it
+      return form_of_calls(rules, thinks);
+    });
     rounds_->offer_tools(*session_);
   }
   session_->set_history({});
 }
 
-std::shared_ptr<const TokenConstraint> LoadedSession::form_of_calls(const ToolSet& tools,
-                                                                    AnswerRules::Calls calls,
+std::shared_ptr<const TokenConstraint> LoadedSession::form_of_calls(const AnswerRules& rules,
                                                                     bool thinks) {
-  if (tools.empty()) return nullptr;
+  if (rules.tools.empty()) return nullptr;
   try {
-    return call_constraint(*grammars_, {.tools = tools, .calls = calls}, *tokenizer_, thinks);
+    return call_constraint(*grammars_, rules, *tokenizer_, thinks);
   } catch (const UserError& error) {  // a server may say anything
     spdlog::warn("calls are not held to their form: {}", error.what());
     return nullptr;

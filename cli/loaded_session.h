@@ -76,8 +76,7 @@ class LoadedSession {
 
  private:
   /// Null: anything.
-  std::shared_ptr<const TokenConstraint> form_of_calls(const ToolSet& tools,
-                                                       AnswerRules::Calls calls, bool thinks);
+  std::shared_ptr<const TokenConstraint> form_of_calls(const AnswerRules& rules, bool thinks);
 
   std::unique_ptr<const Checkpoint> checkpoint_;
   std::unique_ptr<Tokenizer> tokenizer_;

@@ -163,12 +163,13 @@ MethodRunner::MethodRunner(const EvalConfig& config, const RunCost& cost, const 
   stages_.resize(methods_.size());
   if (models.tools && any_method(config, &Method::grammar)) {
     GrammarCompiler grammars(models.tokenizer);
-    const auto form = [&](AnswerRules::Calls calls) {
-      return call_constraint(grammars, {.tools = tool_set(*models.tools), .calls = calls},
-                             models.tokenizer, /*thinks=*/false);
+    const auto form = [&](AnswerRules rules) {
+      rules.tools = tool_set(*models.tools);
+      return call_constraint(grammars, std::move(rules), models.tokenizer, /*thinks=*/false);
     };
-    call_form_ = form(AnswerRules::Calls::kAllowed);
-    text_form_ = form(AnswerRules::Calls::kForbidden);
+    first_form_ = form({.json = AnswerRules::NamedJson::kCall});
+    later_form_ = form({.json = AnswerRules::NamedJson::kForbidden});
+    text_form_ = form({.calls = AnswerRules::Calls::kForbidden});
   }
   if (cost.costs.is_known()) return;
   for (size_t i = 0; i < methods_.size(); ++i) {
@@ -186,7 +187,10 @@ MethodRunner::MethodRunner(const EvalConfig& config, const RunCost& cost, const 
 std::unique_ptr<MethodRunner::Stage> MethodRunner::make_stage(const EvalTurn& turn,
                                                               const Method& method) {
   SessionConfig session = session_config(config_, models_, turn, method, costed_);
-  if (method.grammar) session.constraint = call_form_;
+  if (method.grammar) {
+    session.constraint = first_form_;
+    session.behind_results = later_form_;
+  }
   session.max_context = capacity_ > 0 ? capacity_ : cache_capacity(config_, models_, turn);
   auto stage = std::make_unique<Stage>(make_clock(config_, cost_, models_.stop));
   stage->session = std::make_unique<Session>(session, engine_of(models_, method), models_.tokenizer,
@@ -244,8 +248,9 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, size_t number, AudioSink* si
     if (!method.early) options.early_calls = 0;
     ToolRounds::FormOf form;
     if (method.grammar) {
-      form = [this](const ToolSet&, AnswerRules::Calls calls) {
-        return calls == AnswerRules::Calls::kForbidden ? text_form_ : call_form_;
+      form = [this](const AnswerRules& rules) {
+        if (rules.calls == AnswerRules::Calls::kForbidden) return text_form_;
+        return rules.json == AnswerRules::NamedJson::kCall ? first_form_ : later_form_;
       };
     }
     ToolTurn with_tools = run_tool_turn(session, source, observer, models_.stop, *models_.tools,

@@ -110,8 +110,8 @@ class MethodRunner {
   const RunCost& cost_;
   const EvalModels& models_;
   std::vector<Method> methods_;
-  GeneratorConfig costed_;                                        // with pass costs
-  std::shared_ptr<const TokenConstraint> call_form_, text_form_;  // for methods with a grammar
+  GeneratorConfig costed_;                                                      // with pass costs
+  std::shared_ptr<const TokenConstraint> first_form_, later_form_, text_form_;  // with a grammar
   int64_t capacity_ = 0;  // tokens for any turn of a set with tools; 0: not known
   std::vector<std::unique_ptr<Stage>> stages_;  // of each method; null: none is kept
 };

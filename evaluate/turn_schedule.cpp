@@ -63,8 +63,8 @@ double end_of_turn_wait(const EvalConfig& config, const EvalTurn& turn, const Me
 std::vector<Transcript> turn_schedule(const EvalConfig& config, const EvalTurn& turn,
                                       const Method& method, Seconds start) {
   const bool is_typed = turn.recorded.empty(),
-             hears_pauses =
-                 method.work == InputTimeWork::kPreempt || method.preset.waits_for_pauses;
+             hears_pauses = method.work == InputTimeWork::kPreempt ||
+                            method.preset.waits_for_pauses || method.early;
   const double rate = method.characters_per_minute > 0 ? method.characters_per_minute
                                                        : config.characters_per_minute;
   std::vector<Transcript> transcripts =

@@ -68,11 +68,17 @@ GenerationConfig CurrentTurn::answer_config(size_t more_rounds) const {
   if (config.sampling) {
     answer.sampler = std::make_shared<Sampler>(*config.sampling, result.number + more_rounds);
   }
-  if (constraint && more_rounds > 0) {
-    answer.constraint = std::make_shared<AnswerConstraint>(config.constraint, answer.stop_tokens,
-                                                           session.tokenizer.vocab_size());
-  }
+  if (more_rounds > 0) answer.constraint = new_constraint(round + more_rounds);
   return answer;
+}
+
+std::shared_ptr<AnswerConstraint> CurrentTurn::new_constraint(size_t of_round) const {
+  const SessionConfig& config = session.config;
+  const auto& held =
+      of_round > 0 && config.behind_results ? config.behind_results : config.constraint;
+  if (!held) return nullptr;
+  return std::make_shared<AnswerConstraint>(held, session.tokenizer.stop_tokens(),
+                                            session.tokenizer.vocab_size());
 }
 
 void CurrentTurn::note(Seconds time, TurnEvent::Kind kind, const std::string& text) {

@@ -87,6 +87,8 @@ struct CurrentTurn {
   int64_t num_draft_model_passes() const;
   /// Generation settings of the answer, as it goes on `more_rounds` later.
   GenerationConfig answer_config(size_t more_rounds = 0) const;
+  /// What that is held to, from its beginning, `of_round` rounds of calls on; null: nothing.
+  std::shared_ptr<AnswerConstraint> new_constraint(size_t of_round) const;
   /// Adds to the events.
   void note(Seconds time, TurnEvent::Kind kind, const std::string& text);
   /// An answer that `pace` follows has got `tokens`.

@@ -168,10 +168,7 @@ std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const Turn
   CurrentTurn turn{
       .session = parts(), .source = source, .observer = observer, .stop = stop, .round = round};
   turn.result.number = next_turn_++;
-  if (config_.constraint) {
-    turn.constraint = std::make_shared<AnswerConstraint>(
-        config_.constraint, tokenizer_.stop_tokens(), tokenizer_.vocab_size());
-  }
+  turn.constraint = turn.new_constraint(round);
   try {
     return run(turn);
   } catch (const Interrupted&) {

@@ -84,9 +84,12 @@ class Session {
   /// Whether the speaker says nothing, from the next turn on.
   void set_silent(bool is_silent) { is_silent_ = is_silent; }
 
-  /// What every answer may be, from the next turn on; null: anything.
-  void set_constraint(std::shared_ptr<const TokenConstraint> constraint) {
+  /// What every answer may be, and what it may be behind functions' results, from the next turn on;
+  /// null: anything, and the same there.
+  void set_constraint(std::shared_ptr<const TokenConstraint> constraint,
+                      std::shared_ptr<const TokenConstraint> behind_results = nullptr) {
     config_.constraint = std::move(constraint);
+    config_.behind_results = std::move(behind_results);
   }
   /// From the next prompt on. UserError if the model's template has no tools.
   void set_tools(const ToolSet& tools);

@@ -22,7 +22,8 @@ struct SessionConfig {
   GeneratorConfig generator{};
   SpeculationConfig speculation{};
   std::optional<SamplingConfig> sampling{};  // only with the greedy verifier; nullopt: greedy
-  std::shared_ptr<const TokenConstraint> constraint{};  // of every answer; null: none
+  std::shared_ptr<const TokenConstraint> constraint{};      // of every answer; null: none
+  std::shared_ptr<const TokenConstraint> behind_results{};  // of functions; null: the same
   uint64_t first_turn = 0;                          // its number: each turn has draws of its own
   std::string system_prompt{};                      // its text; empty: none
   ToolSet tools{};                                  // functions that the model may call

@@ -1,5 +1,7 @@
 #include "runtime/converse/tool_rounds.h"
 
+#include <c10/util/ScopeExit.h>
+
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -40,7 +42,9 @@ void ToolRounds::offer_tools(Session& session) const {
   session.set_tools(tools);
   if (form_of_) {
     const EngineLock::Release rest(session.config().rests);
-    session.set_constraint(form_of_(tools, AnswerRules::Calls::kAllowed));
+    using NamedJson = AnswerRules::NamedJson;
+    session.set_constraint(form_of_({.tools = tools, .json = NamedJson::kCall}),
+                           form_of_({.tools = tools, .json = NamedJson::kForbidden}));
   }
   session.set_history(session.history());
 }
@@ -142,19 +146,14 @@ TurnResult ToolRounds::go_on(Session& session, const TurnObserver& observer, siz
                              bool only_text, const std::stop_token& stop) {
   ScheduledSource nothing({{.text = "", .time = words_final_, .is_final = true}});
   if (!only_text || !form_of_) return session.run_turn(nothing, observer, stop, number).value();
-  const std::shared_ptr<const TokenConstraint> usual = session.config().constraint;
+  const auto usual = session.config().constraint, behind = session.config().behind_results;
+  const auto restore = c10::make_scope_exit([&] { session.set_constraint(usual, behind); });
   {
     const EngineLock::Release rest(session.config().rests);
-    session.set_constraint(form_of_(session.config().tools, AnswerRules::Calls::kForbidden));
+    session.set_constraint(
+        form_of_({.tools = session.config().tools, .calls = AnswerRules::Calls::kForbidden}));
   }
-  try {
-    TurnResult next = session.run_turn(nothing, observer, stop, number).value();
-    session.set_constraint(usual);
-    return next;
-  } catch (...) {
-    session.set_constraint(usual);
-    throw;
-  }
+  return session.run_turn(nothing, observer, stop, number).value();
 }
 
 void ToolRounds::refuse(Round& round) {

@@ -144,7 +144,7 @@ void TurnDrafts::go_on(const Transcript& heard, const History::Prompt& rendered,
   size_t num_calls = 0;
   bool is_first_said = true;
   for (size_t round = 0;; ++round) {
-    note_calls(round, drafted.calls);
+    note_calls(heard, round, drafted.calls);
     const bool is_whole = drafted.stop_reason == StopReason::kStopToken && !drafted.calls.empty();
     if (!session_.early || !is_whole || !await(heard, drafted.calls)) return;
     const std::optional<std::vector<Message>> results =
@@ -166,7 +166,8 @@ void TurnDrafts::go_on(const Transcript& heard, const History::Prompt& rendered,
   }
 }
 
-void TurnDrafts::note_calls(size_t round, const std::vector<ToolCall>& calls) {
+void TurnDrafts::note_calls(const Transcript& heard, size_t round,
+                            const std::vector<ToolCall>& calls) {
   if (round >= calls_.size()) calls_.resize(round + 1);
   std::vector<DraftedCall>& known = calls_[round];
   if (calls.empty() && known.empty()) return;
@@ -174,7 +175,9 @@ void TurnDrafts::note_calls(size_t round, const std::vector<ToolCall>& calls) {
   for (const ToolCall& call : calls) {
     const std::string key = canonical_call(call);
     const auto before = std::ranges::find(known, key, &DraftedCall::key);
-    kept.push_back({call, key, before == known.end() ? 0 : before->num_kept + 1});
+    // Words behind which the user pauses have come twice.
+    const int64_t first = heard.is_stable ? 1 : 0;
+    kept.push_back({call, key, before == known.end() ? first : before->num_kept + 1});
   }
   known = std::move(kept);
   if (round == 0 && !known.empty()) turn_.observer.on_calls(known);

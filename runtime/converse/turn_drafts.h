@@ -28,7 +28,7 @@ class TurnDrafts {
   /// results. `rendered`: `heard` as a prompt.
   void go_on(const Transcript& heard, const History::Prompt& rendered, TurnResult drafted);
   /// The calls of a draft, with how often they were kept; tells the observer, and who runs them.
-  void note_calls(size_t round, const std::vector<ToolCall>& calls);
+  void note_calls(const Transcript& heard, size_t round, const std::vector<ToolCall>& calls);
   /// Waits for their results. False: there are newer words.
   bool await(const Transcript& heard, const std::vector<ToolCall>& calls);
   /// Other answers, for idle time.

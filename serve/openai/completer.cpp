@@ -100,9 +100,11 @@ std::shared_ptr<const Grammar> Completer::grammar(const CompletionRequest& reque
   if (rules.allow_anything()) return nullptr;
   try {
     if (names_home) rules.tools = with_home_names(request.tools, std::get<0>(request.prompt));
-    // The assistant of a home says no JSON, but a small model may repeat what a function said.
-    rules.json_is_call =
-        rules.tools != request.tools && std::get<0>(request.prompt).back().role == "user";
+    if (rules.tools != request.tools) {  // the assistant of a home says no JSON
+      const bool is_behind_results = std::get<0>(request.prompt).back().role != "user";
+      rules.json = is_behind_results ? AnswerRules::NamedJson::kForbidden  // a model may repeat it
+                                     : AnswerRules::NamedJson::kCall;
+    }
     return grammars_.compile(rules);
   } catch (const UserError& error) {
     const bool is_of_names = rules.tools != request.tools;

@@ -53,9 +53,7 @@ TurnLoop::TurnLoop(const RealtimeHost& host, ConversationListener& listener,
   if (host.tools == nullptr || !host.tools->may_use(client_)) return;
   rounds_.emplace(calls_.emplace(host.tools->runner), host.tools->config.rounds, host.clock);
   rounds_->set_listener([this](const ToolEvent& event) { take(event); });
-  rounds_->set_form([this](const ToolSet& tools, AnswerRules::Calls calls) {
-    return form_of({.tools = tools, .calls = calls});
-  });
+  rounds_->set_form([this](const AnswerRules& rules) { return form_of(rules); });
 }
 
 void TurnLoop::run(const std::stop_token& stop) {
@@ -84,7 +82,6 @@ void TurnLoop::run(const std::stop_token& stop) {
 
 void TurnLoop::take_turn(Session& session) {
   Dialogue::Plan plan = dialogue_.plan_turn();
-  has_audio_ = plan.settings.has_audio;
   prepare(session, std::move(plan));
   if (conversation_.is_empty()) return;
   drafts_.begin_turn();
@@ -123,13 +120,19 @@ void TurnLoop::prepare(Session& session, Dialogue::Plan plan) {
     if (!history) history = session.history();
   }
   const bool is_new_home = std::exchange(home_, home) != home;
-  if (has_new_tools || is_new_home || wanted.tool_choice != tool_choice_) {
+  const bool has_switched = std::exchange(has_audio_, wanted.has_audio) != wanted.has_audio;
+  if (has_new_tools || is_new_home || has_switched || wanted.tool_choice != tool_choice_) {
     const bool is_required = wanted.tool_choice.kind == ToolChoice::Kind::kRequired;
     const EngineLock::Release rest(host_.engine_lock);  // compiling takes long
-    session.set_constraint(form_of(
-        {.tools = tools,
-         .calls = is_required ? AnswerRules::Calls::kRequired : AnswerRules::Calls::kAllowed,
-         .only_tool = wanted.tool_choice.only}));
+    AnswerRules rules{
+        .tools = tools,
+        .calls = is_required ? AnswerRules::Calls::kRequired : AnswerRules::Calls::kAllowed,
+        .only_tool = wanted.tool_choice.only};
+    const bool is_spoken = wanted.has_audio && has_only_ours(tools);  // nobody hears JSON
+    rules.json = is_spoken ? AnswerRules::NamedJson::kForbidden : AnswerRules::NamedJson::kText;
+    const auto behind_results = form_of(rules);
+    if (is_spoken) rules.json = AnswerRules::NamedJson::kCall;
+    session.set_constraint(form_of(rules), behind_results);
     tool_choice_ = wanted.tool_choice;
   }
   const bool is_read = use_opening(session, [this, stop = plan.stop] {
@@ -150,16 +153,19 @@ bool TurnLoop::use_opening(Session& session, const std::function<bool()>& may_re
   // What the server itself says to everybody tells nobody anything of others.
   const SessionConfig& now = session.config();
   const bool is_own = now.system_prompt == joined(host_.session.system_prompt, "\n\n", home_) &&
-                      std::ranges::all_of(now.tools.names, [this](const std::string& name) {
-                        return rounds_ && rounds_->is_ours(name);
-                      });
+                      (now.tools.empty() || has_only_ours(now.tools));
   host_.openings->prepare(session, is_own ? "" : client_, *opening_, may_read);
   return !opening_->empty();
 }
 
+bool TurnLoop::has_only_ours(const ToolSet& tools) const {
+  return rounds_ && std::ranges::all_of(tools.names, [this](const std::string& name) {
+           return rounds_->is_ours(name);
+         });
+}
+
 std::shared_ptr<const TokenConstraint> TurnLoop::form_of(AnswerRules rules) const {
-  const std::vector<std::string> names = rules.tools.names;
-  if (names.empty()) return host_.session.constraint;
+  if (rules.tools.empty()) return host_.session.constraint;
   try {
     if (rounds_ && host_.tools->config.constrain_names) {
       rules.tools = with_home_names(std::move(rules.tools), {{.role = "system", .content = home_}});
@@ -168,10 +174,7 @@ std::shared_ptr<const TokenConstraint> TurnLoop::form_of(AnswerRules rules) cons
         call_constraint(*host_.grammars, rules, host_.tokenizer, host_.session.thinks);
     return held ? held : host_.session.constraint;
   } catch (const UserError& error) {
-    const bool are_ours = rounds_ && std::ranges::all_of(names, [this](const std::string& name) {
-                            return rounds_->is_ours(name);
-                          });
-    if (!are_ours) throw;
+    if (!has_only_ours(rules.tools)) throw;
     spdlog::warn("calls are not held to their form: {}",
                  error.what());  // a server may say anything
     return host_.session.constraint;

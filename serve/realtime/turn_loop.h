@@ -47,6 +47,7 @@ class TurnLoop {
     return rounds_ ? rounds_->take_messages() : std::vector<Message>();
   }
   bool is_own(const ToolCall& call) const { return rounds_ && rounds_->is_ours(call.name); }
+  bool has_only_ours(const ToolSet& tools) const;
   void take_turn(Session& session);
   /// Makes the session what the client wants by now.
   void prepare(Session& session, Dialogue::Plan plan);

@@ -26,12 +26,15 @@ struct AnswerForm {
 /// What an answer may consist of.
 struct AnswerRules {
   enum class Calls { kAllowed, kRequired, kForbidden };
+  /// What JSON with a name is in free text: text, always a call's beginning, or, as any brace and
+  /// fence of code, not to be written.
+  enum class NamedJson { kText, kCall, kForbidden };
   std::optional<AnswerForm> form{};  // of its text, if it is no call; nullopt: any text
   ToolSet tools{};                   // that it may call
   Calls calls = Calls::kAllowed;
-  std::string only_tool{};                 // the one that it must call; empty: any of them
-  bool has_many_calls = true;              // it may have several
-  bool json_is_call = false;               // {"name": in a text is always a call's beginning
+  std::string only_tool{};     // the one that it must call; empty: any of them
+  bool has_many_calls = true;  // it may have several
+  NamedJson json = NamedJson::kText;
   AnswerStart start = AnswerStart::kText;  // in a thought, or as messages with channels, say
 
   bool allow_anything() const { return !form && tools.empty(); }

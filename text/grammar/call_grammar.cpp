@@ -151,8 +151,8 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
   Json loose = Json::array();   // of those that a model began by itself
   Json begins = Json::array();  // of calls in free text, each with what follows
   Json named = Json::array();   // of calls in JSON, after "name": "
-  const bool is_json_call =
-      rules.json_is_call && is_free && tokenizer.tool_format() == ToolFormat::kHermes;
+  const bool is_json_call = rules.json == AnswerRules::NamedJson::kCall && is_free &&
+                            tokenizer.tool_format() == ToolFormat::kHermes;
   for (const Json& function : functions_of(rules)) {
     const std::string name = function["name"].get<std::string>();
     const std::string grammar = arguments(function);
@@ -190,9 +190,11 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
   if (calls.open.empty()) return any_of({sequence(only), by_grammar(kNoJson)});
   if (is_list) some.insert(some.begin(), maybe(" "));
   begins.push_back(Json::array({calls.open, is_list ? sequence(some) : any_of(loose)}));
-  return {{"type", "dispatch"},
-          {"rules", begins},
-          {"loop", rules.has_many_calls && !calls.ends_answer}};
+  Json text{{"type", "dispatch"},
+            {"rules", begins},
+            {"loop", rules.has_many_calls && !calls.ends_answer}};
+  if (rules.json == AnswerRules::NamedJson::kForbidden) text["excludes"] = {"{", "```"};
+  return text;
 }
 
 Json after_thought(const Json& format) {

@@ -21,9 +21,8 @@ std::vector<Json> functions_of(const AnswerRules& rules);
 /// tokenizer's model, calls alone if one is required, none and nothing like one if they are
 /// forbidden, else in free text, which a call's opening mark ends. Where that is <tool_call>, the
 /// name of a function in JSON ("name": "lamp") begins a call, too: models write it into fences of
-/// code and doubled braces instead; where calls are XML, <function=lamp> does. With `json_is_call`
-/// any name in such JSON is a function's. `form`: of the text of an answer without calls; null: any
-/// text.
+/// code and doubled braces instead; where calls are XML, <function=lamp> does. AnswerRules::json
+/// says what other JSON is there. `form`: of the text of an answer without calls; null: any text.
 Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const ArgumentsOf& arguments,
                  const Json& form);
 

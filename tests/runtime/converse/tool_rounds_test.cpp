@@ -139,10 +139,10 @@ TEST(ToolRounds, ACallThatComesAgainHasItsResultAndThenTheAnswerIsText) {
     return std::string(R"(<tool_call>{"name": "lamp", "arguments": )") +
            (is_first ? R"({"a": 1, "b": 2})" : R"({"b": 2, "a": 1})") + "}</tool_call>";
   });
-  std::vector<AnswerRules::Calls> asked;
-  talk.rounds.set_form([&](const ToolSet&, AnswerRules::Calls calls) {
-    asked.push_back(calls);
-    return calls == AnswerRules::Calls::kForbidden ? std::make_shared<Letters>() : nullptr;
+  std::vector<AnswerRules> asked;
+  talk.rounds.set_form([&](const AnswerRules& rules) {
+    asked.push_back(rules);
+    return rules.calls == AnswerRules::Calls::kForbidden ? std::make_shared<Letters>() : nullptr;
   });
   const TurnResult result = talk.run({final_one("red", 1)});
   EXPECT_EQ(talk.runner.calls.size(), 1u);
@@ -153,7 +153,9 @@ TEST(ToolRounds, ACallThatComesAgainHasItsResultAndThenTheAnswerIsText) {
   ASSERT_EQ(history.size(), 6u);
   EXPECT_EQ(history[4].content, history[2].content);
   EXPECT_NE(history[4].tool_call_id, history[2].tool_call_id);
-  EXPECT_THAT(asked, ElementsAre(AnswerRules::Calls::kAllowed, AnswerRules::Calls::kForbidden));
+  ASSERT_EQ(asked.size(), 3u);  // for the first answer, for what follows results, for text
+  EXPECT_NE(asked[0].json, asked[1].json);  // in either order
+  EXPECT_EQ(asked[2].calls, AnswerRules::Calls::kForbidden);
   // In the next turn calls are free again, and the same one is made.
   talk.run({final_one("red", 9)});
   EXPECT_EQ(talk.runner.calls.size(), 2u);
@@ -284,8 +286,8 @@ TEST(ToolRounds, SaySomethingWhileTheUserWaits) {
 TEST(ToolRounds, NewToolsAreOfferedWithTheNextTurn) {
   LampTalk talk;
   std::vector<size_t> held;  // numbers of tools
-  talk.rounds.set_form([&](const ToolSet& tools, AnswerRules::Calls) {
-    held.push_back(tools.names.size());
+  talk.rounds.set_form([&](const AnswerRules& rules) {
+    held.push_back(rules.tools.names.size());
     return nullptr;
   });
   talk.run({final_one("red", 1)});
@@ -293,7 +295,7 @@ TEST(ToolRounds, NewToolsAreOfferedWithTheNextTurn) {
   talk.run({final_one("blue", 9)});
   EXPECT_EQ(talk.stage.session.config().tools.names, (std::vector<std::string>{"lamp", "oven"}));
   talk.run({final_one("blue", 19)});
-  EXPECT_THAT(held, ElementsAre(1, 2));
+  EXPECT_THAT(held, ElementsAre(1, 1, 2, 2));
   talk.stage.tokenizer = FakeTokenizer(kWords, ToolFormat::kNone);
   talk.runner.offered.pop_back();
   expect_user_error([&] { talk.rounds.offer_tools(talk.stage.session); }, {"chat template"});

@@ -521,7 +521,8 @@ TEST(CallGrammar, HoldsCallsThatAreWrittenOut) {
 
 TEST(CallGrammar, TakesAnyNamedJsonForACallWhereItIsTold) {
   Forms forms;
-  const auto grammar = forms.compiler.compile({.tools = tools(), .json_is_call = true});
+  const auto grammar =
+      forms.compiler.compile({.tools = tools(), .json = AnswerRules::NamedJson::kCall});
   const auto takes = [&](const std::string& text) {
     return predgen::takes(*grammar, forms.tokenizer, text);
   };
@@ -532,6 +533,19 @@ TEST(CallGrammar, TakesAnyNamedJsonForACallWhereItIsTold) {
     EXPECT_FALSE(takes(key + std::string(R"("Ann", "age": 3})"))) << key;
   }
   EXPECT_TRUE(takes(R"(So: {"age": 3}.)"));
+}
+
+TEST(CallGrammar, HasNoJsonInTheTextWhereItIsForbidden) {
+  Forms forms;
+  const auto grammar =
+      forms.compiler.compile({.tools = tools(), .json = AnswerRules::NamedJson::kForbidden});
+  const auto takes = [&](const std::string& text) {
+    return predgen::takes(*grammar, forms.tokenizer, text);
+  };
+  EXPECT_TRUE(takes("It is on."));
+  EXPECT_TRUE(takes(kCalls[0].one));
+  EXPECT_TRUE(takes("Now the bell. " + kCalls[0].one));
+  for (const char* json : {R"({"speech": {}})", "So: {", "```json"}) EXPECT_FALSE(takes(json));
 }
 
 TEST(CallGrammar, ComesAfterTheThoughtThatThePromptHasBegun) {
