@@ -145,7 +145,9 @@ class GrammarCompiler::Builder {
 
   static xgrammar::Grammar form_grammar(const AnswerForm& form) {
     if (form.kind == AnswerForm::Kind::kJsonSchema) {
-      return schema_grammar(parse_json(form.text, form.name), form.name, form.is_strict);
+      const Json schema = parse_json(form.text, form.name);
+      return schema_grammar(promised_schema(schema, form.name, form.is_strict), form.name,
+                            form.is_strict);
     }
     check_form_text(form.text, form.name);
     const GrammarWarnings warnings;
@@ -166,12 +168,13 @@ class GrammarCompiler::Builder {
                     shortened(first_line(warnings.lines().front()), 300));
   }
 
+  /// Of a promised_schema().
   static xgrammar::Grammar schema_grammar(const Json& schema, const std::string& name,
                                           bool is_strict) {
-    const std::string kept = to_text(promised_schema(schema, name, is_strict));
     return without_warnings(name, is_strict, [&] {
-      return xgrammar::Grammar::FromJSONSchema(kept, /*any_whitespace=*/false, std::nullopt,
-                                               std::nullopt, /*strict_mode=*/is_strict);
+      return xgrammar::Grammar::FromJSONSchema(to_text(schema), /*any_whitespace=*/false,
+                                               std::nullopt, std::nullopt,
+                                               /*strict_mode=*/is_strict);
     });
   }
 
@@ -182,8 +185,8 @@ class GrammarCompiler::Builder {
     const ToolFormat format = tokenizer_.tool_format();
     const bool has_marks = format == ToolFormat::kXml || format == ToolFormat::kGemma ||
                            format == ToolFormat::kPython || format == ToolFormat::kHarmony;
-    if (!has_marks) return schema_grammar(function["parameters"], name, is_strict).ToString();
-    const Json kept = promised_schema(function["parameters"], name, is_strict);
+    const Json kept = only_named(promised_schema(function["parameters"], name, is_strict));
+    if (!has_marks) return schema_grammar(kept, name, is_strict).ToString();
     return without_warnings(name, is_strict,
                             [&] { return argument_grammar(kept, is_strict, format); });
   }

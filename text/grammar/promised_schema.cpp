@@ -1,6 +1,7 @@
 #include "text/grammar/promised_schema.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <functional>
 #include <set>
@@ -254,6 +255,22 @@ Json promised_schema(const Json& schema, const std::string& where, bool is_stric
     throw UserError("{} has {} bytes, and the limit is {}", where, text.size(), kMostFormBytes);
   }
   return Reader(where, is_strict).read(schema, "", 0);
+}
+
+Json only_named(Json schema) {
+  if (!schema.is_object()) return schema;
+  for (const auto& [keyword, value] : schema.items()) {
+    if (keyword == "items") value = only_named(std::move(value));
+    if (keyword != "properties" && keyword != "anyOf" && keyword != "oneOf") continue;
+    for (Json& one : value) one = only_named(std::move(one));
+  }
+  const bool names_some = schema.contains("properties") && !schema["properties"].empty();
+  const bool says_more =
+      std::ranges::any_of(std::array{"additionalProperties", "unevaluatedProperties",
+                                     "patternProperties", "allOf", "anyOf", "oneOf", "$ref"},
+                          [&](const char* keyword) { return schema.contains(keyword); });
+  if (names_some && !says_more) schema["additionalProperties"] = false;
+  return schema;
 }
 
 void check_form_text(const std::string& text, const std::string& where) {

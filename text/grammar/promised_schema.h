@@ -18,6 +18,10 @@ constexpr int64_t kMostRepeats = 10000;
 /// description, default ..) are left out as well. `where`: the schema, for errors.
 Json promised_schema(const Json& schema, const std::string& where, bool is_strict);
 
+/// Such a part where objects have only the properties that it names, unless it says itself which
+/// others there may be: models invent arguments.
+Json only_named(Json schema);
+
 /// UserError if an expression or a grammar is beyond the limits.
 void check_form_text(const std::string& text, const std::string& where);
 

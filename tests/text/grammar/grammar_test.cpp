@@ -535,6 +535,33 @@ TEST(CallGrammar, TakesAnyNamedJsonForACallWhereItIsTold) {
   EXPECT_TRUE(takes(R"(So: {"age": 3}.)"));
 }
 
+TEST(CallGrammar, HasOnlyTheArgumentsThatAreNamed) {
+  Forms forms;
+  const auto takes = [&](const std::string& schema, const std::string& arguments) {
+    ToolSet tools;
+    tools.names = {"bell"};
+    tools.json =
+        R"([{"type": "function", "function": {"name": "bell", "parameters": )" + schema + "}}]";
+    const auto grammar =
+        forms.compiler.compile({.tools = tools, .calls = AnswerRules::Calls::kRequired});
+    return predgen::takes(
+        *grammar, forms.tokenizer,
+        "<tool_call>\n{\"name\": \"bell\", \"arguments\": " + arguments + "}\n</tool_call>");
+  };
+  const std::string inner = R"({"type": "object", "properties": {"a": {"type": "integer"}})";
+  const std::string outer = R"({"type": "object", "properties": {"in": )" + inner +
+                            R"(}, "of": {"type": "array", "items": )" + inner + "}}}}";
+  EXPECT_TRUE(takes(inner + "}", R"({"a": 1})"));
+  EXPECT_FALSE(takes(inner + "}", R"({"a": 1, "b": 2})"));
+  EXPECT_FALSE(takes(inner + "}", R"({"b": 2})"));
+  EXPECT_TRUE(takes(inner + R"(, "additionalProperties": true})", R"({"a": 1, "b": 2})"));
+  EXPECT_TRUE(takes(outer, R"({"in": {"a": 1}, "of": [{"a": 1}]})"));
+  EXPECT_FALSE(takes(outer, R"({"in": {"b": 1}})"));
+  EXPECT_FALSE(takes(outer, R"({"of": [{"b": 1}]})"));
+  // Who names none takes any.
+  EXPECT_TRUE(takes(R"({"type": "object"})", R"({"b": 2})"));
+}
+
 TEST(CallGrammar, HasNoJsonInTheTextWhereItIsForbidden) {
   Forms forms;
   const auto grammar =
