@@ -153,13 +153,14 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
   Json named = Json::array();   // of calls in JSON, after "name": "
   const bool is_json_call = rules.json == AnswerRules::NamedJson::kCall && is_free &&
                             tokenizer.tool_format() == ToolFormat::kHermes;
+  const bool has_json = rules.json != AnswerRules::NamedJson::kForbidden;
   for (const Json& function : functions_of(rules)) {
     const std::string name = function["name"].get<std::string>();
     const std::string grammar = arguments(function);
     if (is_json_call) {
       named.push_back(
           sequence({literal(name + "\""), written_rest(grammar, !rules.has_many_calls)}));
-    } else if (is_free && calls.is_written_out) {
+    } else if (is_free && calls.is_written_out && has_json) {
       for (const Json& begin :
            written_begins(tokenizer.tool_format(), name, grammar, !rules.has_many_calls)) {
         begins.push_back(begin);
@@ -193,7 +194,7 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
   Json text{{"type", "dispatch"},
             {"rules", begins},
             {"loop", rules.has_many_calls && !calls.ends_answer}};
-  if (rules.json == AnswerRules::NamedJson::kForbidden) text["excludes"] = {"{", "```"};
+  if (!has_json) text["excludes"] = {"{", "`", R"("name)", R"("arguments)"};
   return text;
 }
 

@@ -572,7 +572,9 @@ TEST(CallGrammar, HasNoJsonInTheTextWhereItIsForbidden) {
   EXPECT_TRUE(takes("It is on."));
   EXPECT_TRUE(takes(kCalls[0].one));
   EXPECT_TRUE(takes("Now the bell. " + kCalls[0].one));
-  for (const char* json : {R"({"speech": {}})", "So: {", "```json"}) EXPECT_FALSE(takes(json));
+  for (const char* json : {R"({"speech": {}})", "So: {", "```json", R"("name": "bell",)"}) {
+    EXPECT_FALSE(takes(json)) << json;
+  }
 }
 
 TEST(CallGrammar, ComesAfterTheThoughtThatThePromptHasBegun) {
