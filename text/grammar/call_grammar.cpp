@@ -74,6 +74,9 @@ CallForm form_of(const Tokenizer& tokenizer) {
 /// Free text of a model whose calls are JSON without a mark: it does not begin like one.
 constexpr const char* kNoJson = "root ::= \"\" | [^{ \\t\\r\\n] [\\u0000-\\U0010ffff]*";
 
+/// The first character of a text that is no call, with the blank that some vocabularies put before.
+constexpr const char* kTextBegin = R"(root ::= [ ]? [^{<[`" \t\r\n])";
+
 /// The rest of a call that is written out in free text, after the function's name. `is_last`:
 /// nothing follows but the end of its list, of its doubled brace or of what wraps it.
 Json written_rest(const std::string& arguments, bool is_last) {
@@ -105,13 +108,12 @@ std::vector<Json> written_begins(ToolFormat format, const std::string& name,
 /// call a function writes the call with other blanks, another name or in a fence of code, unless
 /// neither brace nor fence can be written at all.
 Json text_without_calls(const CallForm& calls) {
-  const Json begin = by_grammar("root ::= [^{<[` \\t\\r\\n]");
   Json rest{{"type", "any_text"}};
   if (!calls.open.empty()) rest["excludes"] = Json::array({calls.open});
   for (const char* mark : {"{", "```", "<function="}) {
     if (calls.is_written_out) rest["excludes"].push_back(mark);
   }
-  return sequence({begin, rest});
+  return sequence({by_grammar(kTextBegin), rest});
 }
 
 /// A call whose mark the model wrote by itself: it may leave white space out, or put some.
@@ -194,8 +196,9 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
   Json text{{"type", "dispatch"},
             {"rules", begins},
             {"loop", rules.has_many_calls && !calls.ends_answer}};
-  if (!has_json) text["excludes"] = {"{", "`", R"("name)", R"("arguments)"};
-  return text;
+  if (has_json) return text;
+  text["excludes"] = {"{", "`", R"("name)", R"("arguments)"};
+  return any_of({sequence(only), sequence({by_grammar(kTextBegin), text})});
 }
 
 Json after_thought(const Json& format) {

@@ -572,6 +572,7 @@ TEST(CallGrammar, HasNoJsonInTheTextWhereItIsForbidden) {
   EXPECT_TRUE(takes("It is on."));
   EXPECT_TRUE(takes(kCalls[0].one));
   EXPECT_TRUE(takes("Now the bell. " + kCalls[0].one));
+  EXPECT_FALSE(takes(""));  // the user waits for something
   for (const char* json : {R"({"speech": {}})", "So: {", "```json", R"("name": "bell",)"}) {
     EXPECT_FALSE(takes(json)) << json;
   }
