@@ -21,8 +21,8 @@ constexpr int64_t kOtherTurn = 2 * kRate;   // samples of silence that separate 
 constexpr int64_t kMostPeriod = 2 * kRate;  // samples of new sound between two decodes
 constexpr size_t kMostSegments = 4;         // that wait for their words
 
-// The probability from which on a partial's last word is told: the highest with which the last
-// words of a turn were known no later (docs/speech.md, "Two recognisers").
+// The probability from which on a partial's last word is told. With a higher one, the last words of
+// a turn are known later (docs/speech.md, "Two recognisers").
 constexpr double kTellLast = 0.3;
 
 /// The sound ends within a word, for which recognisers invent another one.
