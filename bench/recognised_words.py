@@ -33,7 +33,6 @@ RATE, BLOCK = 16000, 512
 WAYS = {"base": ["--recogniser", "whisper-base"],
         "moonshine": ["--recogniser", "moonshine-tiny"],
         "base+moonshine": ["--recogniser", "whisper-base", "--fast-recogniser", "moonshine-tiny"]}
-NUMBERS = {word: str(i) for i, word in enumerate("zero one two three four five six seven eight nine ten".split())}
 
 
 class Ears:
@@ -101,10 +100,6 @@ def hear(ears, sound, slower):
     return " ".join(texts.values()), ears.seconds() - used[0], settled
 
 
-def words(text):
-    return [NUMBERS.get(word, word) for word in talk_waits.words(text.replace("-", " "))]
-
-
 def sound_of(path, decibels, seed):
     with tempfile.TemporaryDirectory() as folder:
         if decibels is not None:
@@ -150,8 +145,8 @@ def main():
             used.append(seconds)
             waits += [settled] if settled is not None else []
             if file.with_suffix(".txt").exists():
-                said = words(file.with_suffix(".txt").read_text())
-                errors += talk_waits.word_errors(words(text), said)
+                said = talk_waits.words(file.with_suffix(".txt").read_text())
+                errors += talk_waits.word_errors(talk_waits.words(text), said)
                 count += len(said)
         ears.close()
         wrong = f"{100 * errors / count:.1f} % of {count} words wrong" if count else "words unknown"

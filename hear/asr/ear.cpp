@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/text.h"
 #include "hear/asr/heard_text.h"
 
 namespace predgen::ears {
@@ -19,6 +20,22 @@ constexpr int64_t kToldPause = 4 * kRate;   // samples; the length of a longer o
 constexpr int64_t kOtherTurn = 2 * kRate;   // samples of silence that separate turns
 constexpr int64_t kMostPeriod = 2 * kRate;  // samples of new sound between two decodes
 constexpr size_t kMostSegments = 4;         // that wait for their words
+
+// The probability from which on a partial's last word is told. With a higher one, the last words of
+// a turn are known later (docs/speech.md, "Two recognisers").
+constexpr double kTellLast = 0.3;
+
+/// The sound ends within a word, for which recognisers invent another one.
+bool ends_in_doubt(const DecodeJob& job, const Decoded& decoded) {
+  return job.need == Need::kPartial && !decoded.certainties.empty() &&
+         decoded.certainties.back() < kTellLast;
+}
+
+/// Unless it is the only one: that somebody speaks is to be known.
+std::string without_last_word(const std::string& text) {
+  const std::string_view all = trimmed(text);
+  return std::string(all.substr(0, all.find_last_of(' ')));
+}
 
 }  // namespace
 
@@ -124,8 +141,10 @@ void Ear::end_decode(const DecodeJob& job, const std::optional<Decoded>& decoded
   was_stopped_ = !decoded;
   if (!decoded || segments_.empty() || segments_.front().number != job.segment) return;
   Segment& segment = segments_.front();
-  segment.text = believable_text(decoded->text, segment.voice);
-  segment.is_sure = decoded->is_sure;
+  const bool is_doubtful = ends_in_doubt(job, *decoded);
+  segment.text = believable_text(is_doubtful ? without_last_word(decoded->text) : decoded->text,
+                                 segment.voice);
+  segment.is_sure = decoded->is_sure && !is_doubtful;
   segment.decoded = segment.begin + static_cast<int64_t>(job.sound.size());
   cost_ = judged_ - segment.decoded;
   if (decoded->is_end && !segment.is_closed) close(segment, segment.decoded);

@@ -39,7 +39,7 @@ struct Decoded {
   std::string text{};
   bool is_end = false;  // the decoder itself hears the end of the segment
   bool is_sure = true;  // false: the same sound is to be decoded again, carefully
-  // How sure each word of the text is: the probability of its least likely token. Empty: unknown.
+  // How sure each of the last words is: the probability of its least likely token. Empty: unknown.
   std::vector<double> certainties{};
 };
 

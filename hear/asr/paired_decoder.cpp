@@ -14,37 +14,62 @@ namespace {
 // Chosen on requests that two voices read: with these, as many words are wrong as of the careful
 // one alone (docs/speech.md, "Two recognisers").
 constexpr double kSure = 0.35;  // the probability from which on a word behind a check is believed
-constexpr double kSureAlone = 0.5;  // and where there was no check
+constexpr double kSureAlone = 0.6;  // and where there was no check
 constexpr size_t kLateWords = 2;    // at the end of a text, which more sound changes
 
-/// The words of `text` behind those that stand for `checked`: other ones, or one more or less. As
-/// many as these, where that is as likely.
-std::string rest_behind(const std::string& text, const std::vector<std::string>& checked) {
-  const std::vector<std::string> words = list_words(text);
-  std::vector<size_t> owners;  // of the bare parts
-  std::vector<std::string> parts;
-  for (size_t i = 0; i < words.size(); ++i) {
-    for (std::string& part : list_bare_words(words[i])) {
-      parts.push_back(std::move(part));
-      owners.push_back(i);
+/// The words of a text, and their bare parts: "light-roast" has two.
+struct Words {
+  explicit Words(const std::string& text) : words(list_words(text)) {
+    for (const std::string& word : words) {
+      for (std::string& part : list_bare_words(word)) parts.push_back(std::move(part));
+      ends.push_back(parts.size());
     }
   }
-  const std::vector<int64_t> edits = edits_to_beginnings(checked, parts);
-  size_t best = std::min(checked.size(), parts.size());
-  for (size_t i = 0; i < edits.size(); ++i) best = edits[i] < edits[best] ? i : best;
-  std::string rest;
-  for (size_t i = best == 0 ? 0 : owners[best - 1] + 1; i < words.size(); ++i) {
-    rest = joined(rest, " ", words[i]);
+  /// How many words have the first `count` parts.
+  size_t num_with(size_t count) const {
+    const auto last = std::ranges::lower_bound(ends, count);
+    return count == 0 ? 0 : static_cast<size_t>(last - ends.begin()) + 1;
   }
-  return rest;
+  std::string between(size_t first, size_t last) const {
+    std::string text;
+    for (size_t i = first; i < last; ++i) text = joined(text, " ", words[i]);
+    return text;
+  }
+  std::string from(size_t first) const { return between(first, words.size()); }
+
+  std::vector<std::string> words, parts;
+  std::vector<size_t> ends;  // of each word, in parts
+};
+
+/// How many words of `heard` stand for the parts `checked`, of which some may be other ones, one
+/// more or less. As many as these, where that is as likely.
+size_t num_checked_words(const Words& heard, const std::vector<std::string>& checked) {
+  const std::vector<int64_t> edits = edits_to_beginnings(checked, heard.parts);
+  size_t best = std::min(checked.size(), heard.parts.size());
+  for (size_t i = 0; i < edits.size(); ++i) best = edits[i] < edits[best] ? i : best;
+  return heard.num_with(best);
+}
+
+/// `heard`, with its beginning as `before` writes it, so that words that were told change only
+/// where others were heard. The last one that is the same is as in `heard`: its mark depends on
+/// what follows.
+std::string spelled_as(const Words& before, const Words& heard) {
+  const auto differs = std::ranges::mismatch(before.parts, heard.parts).in1;
+  const auto common = static_cast<size_t>(differs - before.parts.begin());
+  size_t kept = 0, place = 0;
+  for (size_t i = 0; i < before.words.size() && before.ends[i] < common; ++i) {
+    const auto same = std::ranges::equal_range(heard.ends, before.ends[i]);
+    if (same.empty()) continue;
+    kept = i + 1;
+    place = static_cast<size_t>(same.end() - heard.ends.begin());
+  }
+  return joined(before.between(0, kept), " ", heard.from(place));
 }
 
 /// `text` without its last words.
 std::string early_part(const std::string& text) {
-  const std::vector<std::string> words = list_words(text);
-  std::string early;
-  for (size_t i = 0; i + kLateWords < words.size(); ++i) early = joined(early, " ", words[i]);
-  return early;
+  const Words all(text);
+  return all.between(0, all.words.size() - std::min(kLateWords, all.words.size()));
 }
 
 }  // namespace
@@ -67,46 +92,39 @@ std::optional<Decoded> PairedDecoder::decode_carefully(const DecodeJob& job, Hea
   return heard;
 }
 
-std::optional<size_t> PairedDecoder::num_confirmed(const std::string& text, const Heard& known) {
-  size_t confirmed = 0, bare = 0;
-  for (const std::string& word : list_words(text)) {
-    if (bare >= known.words.size()) break;
-    for (const std::string& part : list_bare_words(word)) {
-      if (bare < known.words.size() && part != known.words[bare]) return std::nullopt;
-      ++bare;
-    }
-    ++confirmed;
-  }
-  return bare < known.words.size() ? std::nullopt : std::optional(confirmed);
-}
-
-bool PairedDecoder::is_sure(const Decoded& heard, const Heard& known,
-                            const std::optional<size_t>& confirmed, size_t num_late) {
-  if (!confirmed || heard.certainties.size() != list_words(heard.text).size()) return false;
+std::optional<Decoded> PairedDecoder::decode_fast(const DecodeJob& job, Heard& known,
+                                                  const std::stop_token& stop) {
+  std::optional<Decoded> heard = fast_->decode(job, stop);
+  if (!heard) return heard;
+  careful_->draft(job, heard->text);
+  const Words said(heard->text);
+  const size_t num_checked = num_checked_words(said, known.words);
+  const bool agrees = std::ranges::mismatch(known.words, said.parts).in1 == known.words.end();
   const double least = known.words.empty() ? kSureAlone : kSure;
-  const size_t count = heard.certainties.size() - std::min(num_late, heard.certainties.size());
-  const auto behind =
-      std::span(heard.certainties).first(count).subspan(std::min(*confirmed, count));
-  return std::ranges::all_of(behind, [least](double certainty) { return certainty >= least; });
+  auto& certainties = heard->certainties;
+  const bool is_known = agrees && certainties.size() == said.words.size();
+  certainties.erase(certainties.begin(),
+                    certainties.begin() + std::min(std::ssize(certainties),
+                                                   static_cast<std::ptrdiff_t>(num_checked)));
+  const auto is_sure = [&](size_t num_late) {
+    const size_t count = certainties.size() - std::min(num_late, certainties.size());
+    return is_known && std::ranges::all_of(std::span(certainties).first(count),
+                                           [least](double one) { return one >= least; });
+  };
+  known.is_doubtful = !is_sure(kLateWords);
+  heard->is_sure = is_sure(0);
+  if (!agrees) heard->text = joined(known.checked, " ", said.from(num_checked));
+  return heard;
 }
 
 std::optional<Decoded> PairedDecoder::decode(const DecodeJob& job, const std::stop_token& stop) {
   Heard& known = heard_[job.stream];
   if (known.segment != job.segment) known = {.segment = job.segment};
-  const bool is_partial = job.need == Need::kPartial;
   const int64_t next_check = known.num_checked == 0 ? kFirstCheck : known.num_checked + kNextCheck;
-  const bool is_careful =
-      is_partial ? std::ssize(job.sound) >= next_check : job.is_careful || known.is_doubtful;
-  if (is_careful) return decode_carefully(job, known, stop);
-  std::optional<Decoded> heard = fast_->decode(job, stop);
-  if (!heard) return heard;
-  careful_->draft(job, heard->text);
-  const std::optional<size_t> confirmed = num_confirmed(heard->text, known);
-  known.is_doubtful = !is_sure(*heard, known, confirmed, kLateWords);
-  heard->is_sure = is_sure(*heard, known, confirmed, 0);
-  if (!confirmed) {
-    heard->text = joined(known.checked, " ", rest_behind(heard->text, known.words));
-  }
+  const bool is_careful = job.need == Need::kPartial ? std::ssize(job.sound) >= next_check
+                                                     : job.is_careful || known.is_doubtful;
+  auto heard = is_careful ? decode_carefully(job, known, stop) : decode_fast(job, known, stop);
+  if (heard) heard->text = known.text = spelled_as(Words(known.text), Words(heard->text));
   return heard;
 }
 

@@ -24,7 +24,8 @@ class DraftedDecoder : public Decoder {
 /// a careful one now and then: its words replace the fast one's, which go on behind them. At pauses
 /// and ends, the fast one's text is final if the two agree so far as the careful one has heard, and
 /// the fast one is sure of each word behind that; else the careful one decodes. What the fast one
-/// heard is its draft. Where doubts are known before a pause, the careful one decodes at once.
+/// heard is its draft. Where doubts are known before a pause, the careful one decodes at once. A
+/// word keeps the spelling with which it was first told.
 class PairedDecoder : public Decoder {
  public:
   PairedDecoder(std::unique_ptr<Decoder> fast, std::unique_ptr<DraftedDecoder> careful)
@@ -42,18 +43,16 @@ class PairedDecoder : public Decoder {
   struct Heard {
     int64_t segment = -1;
     int64_t num_checked = 0;           // samples that the careful one has heard
-    std::string checked{};             // its text, without the last words, which more sound changes
+    std::string text{};                // that was told last
+    std::string checked{};             // of the careful one, without words that more sound changes
     std::vector<std::string> words{};  // of that, bare
     bool is_doubtful = false;          // early words of the last text of the fast one are
   };
 
   std::optional<Decoded> decode_carefully(const DecodeJob& job, Heard& known,
                                           const std::stop_token& stop);
-  /// How many of the fast one's words the careful one has confirmed; nullopt: it heard others.
-  static std::optional<size_t> num_confirmed(const std::string& text, const Heard& known);
-  /// Whether all words but the last `num_late` are believed. `confirmed`: as num_confirmed().
-  static bool is_sure(const Decoded& heard, const Heard& known,
-                      const std::optional<size_t>& confirmed, size_t num_late);
+  std::optional<Decoded> decode_fast(const DecodeJob& job, Heard& known,
+                                     const std::stop_token& stop);
 
   const std::unique_ptr<Decoder> fast_;
   const std::unique_ptr<DraftedDecoder> careful_;

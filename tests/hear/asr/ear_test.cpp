@@ -43,8 +43,10 @@ struct Listening {
     }
     if (job && now >= due) {
       const bool is_sure = job->is_careful || job->need == Need::kPartial || !doubts_pauses;
-      ear.end_decode(*job,
-                     Decoded{.text = words_in(job->sound), .is_end = is_end, .is_sure = is_sure});
+      ear.end_decode(*job, Decoded{.text = words_in(job->sound),
+                                   .is_end = is_end,
+                                   .is_sure = is_sure,
+                                   .certainties = certainties});
       job.reset();
       tell();
     }
@@ -77,6 +79,7 @@ struct Listening {
   int64_t now = 0, due = 0;  // windows
   std::optional<DecodeJob> job;
   bool is_end = false, can_stop = true, doubts_pauses = false;
+  std::vector<double> certainties;
   int num_careful = 0;
   int num_stopped = 0;
   std::vector<Need> needs;
@@ -91,6 +94,25 @@ std::vector<float> spoken(int first, int last, int64_t silence_before, int64_t s
   say(sound, first, last);
   pause(sound, silence_behind);
   return sound;
+}
+
+TEST(Ear, WhileSomebodySpeaksAnUnsureLastWordIsNotTold) {
+  Listening to(3);
+  to.certainties = {0.9, 0.2};
+  to.hear(spoken(1, 4, 30, 30));
+  EXPECT_THAT(to.texts(), ElementsAre("1", "1 2", "1 2 3 4."));
+  to.certainties = {0.2, 0.4};
+  to.hear(spoken(1, 4, 30, 0));
+  EXPECT_THAT(to.texts(), ElementsAre("1", "1 2", "1 2 3 4.", "1", "1 2", "1 2 3"));
+}
+
+TEST(Ear, AnUnsureLastWordIsNotLostWhereTheSoundEnds) {
+  Listening to(8);
+  to.certainties = {0.2};
+  to.hear(spoken(1, 3, 30, 0));
+  ASSERT_TRUE(to.job) << "a partial is running";
+  to.finish();
+  EXPECT_THAT(to.finals, ElementsAre("1 2 3."));
 }
 
 TEST(Ear, SilenceIsNeitherToldNorDecoded) {

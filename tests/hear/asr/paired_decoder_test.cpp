@@ -10,6 +10,7 @@ namespace predgen::ears {
 namespace {
 
 using testing::ElementsAre;
+using testing::SizeIs;
 
 /// Says what it is told to, and keeps a log of what it is asked.
 struct Asked : DraftedDecoder {
@@ -62,16 +63,16 @@ TEST(PairedDecoder, PartialsAreTheFastOnesHoweverSureItIs) {
 
 TEST(PairedDecoder, APauseIsTheFastOnesIfItIsSureOfEachWord) {
   Pair pair;
-  for (const double certainty : {0.55, 0.45}) {
+  for (const double certainty : {0.65, 0.55}) {
     pair.fast.says = {.text = "a b c", .certainties = {0.9, 0.9, certainty}};
-    EXPECT_EQ(pair.decode(at_pause())->is_sure, certainty > 0.5);
+    EXPECT_EQ(pair.decode(at_pause())->is_sure, certainty > 0.6);
   }
   pair.fast.says = {.text = "a b c"};
   EXPECT_FALSE(pair.decode(at_pause())->is_sure) << "it does not say how sure";
   pair.log.clear();
   pair.careful.says = {.text = "A b d."};
   const auto careful = pair.decode(at_pause(/*is_careful=*/true));
-  EXPECT_EQ(careful->text, "A b d.");
+  EXPECT_EQ(careful->text, "a b d.");
   EXPECT_TRUE(careful->is_sure);
   EXPECT_THAT(pair.log, ElementsAre("careful"));
 }
@@ -96,9 +97,29 @@ TEST(PairedDecoder, WhereTheTwoDifferTheCarefulOnesWordsReplaceTheOthers) {
   pair.fast.says = {.text = "hallo light rose coffee please", .certainties = {1, 1, 1, 1, 1}};
   const auto heard = pair.decode(partial(PairedDecoder::kFirstCheck + kRate / 5));
   EXPECT_EQ(heard->text, "Hello, light-roast coffee please");
+  EXPECT_THAT(heard->certainties, SizeIs(2)) << "of the words behind these";
   pair.log.clear();
   EXPECT_EQ(pair.decode(at_pause())->text, pair.careful.says.text) << "doubts were known";
   EXPECT_THAT(pair.log, ElementsAre("careful"));
+}
+
+TEST(PairedDecoder, WordsThatWereShownKeepTheirSpellingUntilOthersAreHeard) {
+  Pair pair;
+  pair.fast.says = {.text = "How many go to Chili's around", .certainties = {1, 1, 1, 1, 1, 1}};
+  EXPECT_EQ(pair.decode(partial())->text, "How many go to Chili's around");
+  pair.careful.says = {.text = "how many go to chili's - around 9 p m"};
+  EXPECT_EQ(pair.decode(partial(PairedDecoder::kFirstCheck))->text,
+            "How many go to Chili's around 9 p m")
+      << "capitals and dashes, which nobody hears, take nothing back";
+  pair.fast.says.text = "How many, go too Chili's around 9 p";
+  EXPECT_EQ(pair.decode(partial())->text, "How many go to Chili's around 9 p");
+  pair.careful.says = {.text = "how many go to Chillies, around 9pm?"};
+  EXPECT_EQ(pair.decode(at_pause(/*is_careful=*/true))->text,
+            "How many go to Chillies, around 9pm?")
+      << "but for the last word that is the same, where others are heard";
+  pair.careful.says = {.text = "how many go to chillies - around 9pm."};
+  EXPECT_EQ(pair.decode(at_pause(/*is_careful=*/true))->text,
+            "How many go to Chillies, around 9pm.");
 }
 
 TEST(PairedDecoder, TheCarefulOneHearsNowAndThen) {

@@ -16,17 +16,19 @@
 #include "hear/asr/paired_decoder.h"
 #include "tests/fakes/campaign_seeds.h"
 #include "tests/fakes/spoken_sound.h"
+#include "text/bare_words.h"
 
 namespace predgen::ears {
 namespace {
 
 /// Planted, for a check to find.
-enum class Fault { kNone, kLosesFinals, kTellsTwice, kForgetsNothing, kBelievesAll };
+enum class Fault { kNone, kLosesFinals, kTellsTwice, kForgetsNothing, kBelievesAll, kRespells };
 
 constexpr int kMisheard = 500;  // is added to a word that the fast one hears wrongly
 
 /// Hears words at random: the fast one mishears some, says mostly that it is not sure of these, and
-/// revises what it said before; the careful one is right. Each decode takes some windows of sound.
+/// revises what it said before; the careful one is right. Both set commas as they like. Each decode
+/// takes some windows of sound.
 class UnsteadyDecoder : public DraftedDecoder {
  public:
   UnsteadyDecoder(Random& random, bool is_fast, Fault fault)
@@ -37,17 +39,17 @@ class UnsteadyDecoder : public DraftedDecoder {
     streams.insert(job.stream);
     ++num_decodes;
     Decoded decoded{.text = words_in(job.sound)};
-    if (!is_fast_) return decoded;
     std::string text;
     for (size_t at = 0; at < decoded.text.size();) {
       const size_t end = std::min(decoded.text.find(' ', at + 1), decoded.text.size());
       int word = std::atoi(decoded.text.c_str() + at);
-      const bool is_wrong = random_.below(6) == 0, is_last = end == decoded.text.size();
+      const bool is_wrong = is_fast_ && random_.below(6) == 0, is_last = end == decoded.text.size();
       if (is_wrong) word += kMisheard;
       const bool is_sure = is_wrong ? fault_ == Fault::kBelievesAll || random_.below(8) == 0
                                     : random_.below(20) != 0;
-      decoded.certainties.push_back(is_sure ? 0.9 : 0.2);
-      text += fmt::format(" {}{}", word, is_last ? "." : "");
+      if (is_fast_) decoded.certainties.push_back(is_sure ? 0.9 : 0.2);
+      const char* const mark = is_last ? "." : random_.below(4) == 0 ? "," : "";
+      text += fmt::format(" {}{}", word, mark);
       at = end;
     }
     decoded.text = text;
@@ -196,13 +198,27 @@ class PairedTalk {
     if (frame.type == EarsFrame::Type::kDone) return finish(person);
     const RecognisedSegment segment = segment_from_json(frame.payload);
     if (segment.number < person.segment) faults_.insert("a segment is told again");
+    std::string text = segment.text;
+    if (fault_ == Fault::kRespells && random_.below(4) == 0) text.insert(0, ".");
+    if (segment.number == person.segment && respells(list_words(person.text), list_words(text))) {
+      faults_.insert("a word that is the same is told otherwise");
+    }
     person.segment = segment.number;
-    person.text = segment.text;
+    person.text = text;
     if (!segment.is_over) return;
     if (fault_ == Fault::kLosesFinals && random_.below(4) == 0) person.text.clear();
     if (fault_ == Fault::kTellsTwice && random_.below(4) == 0) end_segment(person, /*keeps=*/true);
     end_segment(person);
     ++person.segment;
+  }
+  /// Whether words at the beginning are the same and written otherwise, but for the last of these.
+  static bool respells(const std::vector<std::string>& before,
+                       const std::vector<std::string>& now) {
+    const auto same = [](const std::string& one, const std::string& other) {
+      return bare_words(one) == bare_words(other);
+    };
+    const auto end = std::ranges::mismatch(before, now, same).in1;
+    return end != before.begin() && !std::equal(before.begin(), std::prev(end), now.begin());
   }
   static void end_segment(Person& person, bool keeps = false) {
     for (size_t at = 0; at < person.text.size(); at = person.text.find(' ', at + 1)) {
@@ -266,7 +282,8 @@ TEST(PairedTalks, EveryCheckFindsTheFaultThatItIsFor) {
   const std::map<Fault, std::string> planted{
       {Fault::kLosesFinals, "a word is lost"},
       {Fault::kTellsTwice, "a word is heard twice"},
-      {Fault::kForgetsNothing, "something of a stream is left"}};
+      {Fault::kForgetsNothing, "something of a stream is left"},
+      {Fault::kRespells, "a word that is the same is told otherwise"}};
   for (const auto& [fault, what] : planted) {
     bool is_found = false;
     for (uint64_t seed = 0; seed < 50 && !is_found; ++seed) {
