@@ -161,7 +161,6 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
 std::optional<at::Tensor> Transformer::forward_by_kernels(
     std::span<const SequenceStep> steps) const {
   if (!has_kernels_ || layer_store_ || activations_ != embedding_.scalar_type()) return {};
-  if (gpu_pass_ && !mask_tokens_.empty()) return {};
   if (gpu_pass_) return gpu_pass_->run(parts(), steps);
   if (!cpu_pass_) return {};
   return cpu_pass_->run(parts(), steps);
@@ -288,8 +287,7 @@ void Transformer::set_gpu_kernels(const GpuKernels* kernels, GraphCapture captur
 
 void Transformer::prepare_passes() {
   const at::NoGradGuard no_grad;
-  if (gpu_pass_ && mask_tokens_.empty() && has_kernels_ && !layer_store_ &&
-      activations_ == dtype()) {
+  if (gpu_pass_ && has_kernels_ && !layer_store_ && activations_ == dtype()) {
     gpu_pass_->prepare(parts());
   }
 }
