@@ -128,8 +128,7 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
     }
     return *logits_NV;
   }
-  PassInput pass(steps, {.width_invariant = width_invariant_,
-                         .num_states = static_cast<size_t>(config_.num_states()),
+  PassInput pass(steps, {.num_states = static_cast<size_t>(config_.num_states()),
                          .num_folded = num_folded(),
                          .options = query_options(device(), activations_)});
   const at::Tensor inputs = pass.inputs_2T.to(device());
@@ -228,12 +227,11 @@ at::Tensor Transformer::run_layer(int64_t index, const at::Tensor& hidden_BTE, R
 }
 
 at::Tensor Transformer::norm(const at::Tensor& hidden_BTE) const {
-  return rms_norm(config_, hidden_BTE, final_norm_, width_invariant_);
+  return rms_norm(config_, hidden_BTE, final_norm_);
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {
-  return soft_cap(width_invariant_ ? head_.wide(hidden) : head_(hidden).to(at::kFloat),
-                  config_.logit_softcap);
+  return soft_cap(head_(hidden).to(at::kFloat), config_.logit_softcap);
 }
 
 std::map<std::string, at::Tensor> Transformer::named_weights() const {
@@ -272,12 +270,6 @@ std::vector<const Linear*> Transformer::linears() const {
 void Transformer::set_training(bool training) {
   training_ = training;
   for (Linear* linear : linears()) linear->training = training;
-}
-
-void Transformer::set_width_invariant(bool on) {
-  width_invariant_ = head_.width_invariant = on;
-  if (layer_inputs_) layer_inputs_->projection.width_invariant = on;
-  for (DecoderLayer& layer : layers_) layer.set_width_invariant(on);
 }
 
 void Transformer::set_gpu_kernels(const GpuKernels* kernels, GraphCapture capture) {
