@@ -182,7 +182,6 @@ std::unique_ptr<Transformer> load_model(const Checkpoint& checkpoint,
       weights.config(), [&](const std::string& name) { return loading.load(name); });
   if (kept_adapter) kept_adapter->attach(*model);
   loading.pack(*model);
-  model->set_width_invariant(options.width_invariant);
   model->set_state_memory(options.state_memory);
   if (!options.leaves_linears) model->join_products();
   if (options.prepares_passes) model->prepare_passes();

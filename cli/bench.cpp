@@ -56,10 +56,9 @@ void bench(const CLI::App& command, BenchOptions options, const std::stop_token&
     throw UserError("nothing to measure: give --model DIR, or --tts hibari, or both");
   }
   if (!has_model) {
-    refuse_without(
-        command, "--model",
-        {"--adapter", "--device", "--dtype", "--quantize", "--width-invariant", "--state-memory",
-         "--prompt", "--generate", "--draft", "--input", "--chat-template"});
+    refuse_without(command, "--model",
+                   {"--adapter", "--device", "--dtype", "--quantize", "--state-memory", "--prompt",
+                    "--generate", "--draft", "--input", "--chat-template"});
   }
   if (!has_voice) refuse_without(command, "--tts", {"--text", "--voice"});
   set_num_threads(options.model.model.threads);

@@ -97,11 +97,10 @@ void print_report(const Json& report, int64_t runs) {
   const auto number = [&](const char* key) { return report[key].get<double>(); };
   const bool is_cpu = text("device") == "cpu";
   fmt::print(
-      "{}: {:.4g} M parameters, {}{}{}, {}{}, loaded in {:.2f} s; {} runs after one to warm "
+      "{}: {:.4g} M parameters, {}{}, {}{}, loaded in {:.2f} s; {} runs after one to warm "
       "up\n",
       text("path"), number("parameters") * 1e-6, text("dtype"),
-      text("quantization") == "none" ? "" : ", " + text("quantization"),
-      report["width_invariant"].get<bool>() ? ", width-invariant" : "", text("device"),
+      text("quantization") == "none" ? "" : ", " + text("quantization"), text("device"),
       is_cpu ? fmt::format(", --threads {}", number("threads")) : "", number("load"), runs);
   const Json& cached = report["weights_in_memory_before"];
   fmt::print("first token {:.2f} s after the start of the program{}\n", number("first_token"),
@@ -194,7 +193,6 @@ Json bench_model(const ModelBench& options, bool print_table, const std::stop_to
       {"threads", at::get_num_threads()},
       {"dtype", name_of(model->dtype())},
       {"quantization", quantization},
-      {"width_invariant", options.model.width_invariant},
       {"kernels", !options.no_kernels},
       {"kernels_refused", refusal.empty() ? Json() : Json(refusal)},
       {"parameters", model->config().num_parameters()},

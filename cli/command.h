@@ -37,10 +37,9 @@ inline constexpr const char* kModelHelp =
     "a GGUF file, a Hugging Face folder, or a name that \"predgen models\" lists";
 
 /// The options of every command that loads a model: --model, --adapter, --device, --dtype,
-/// --quantize, --width-invariant, --state-memory, --threads.
+/// --quantize, --state-memory, --threads.
 struct ModelOptions {
   std::string model, adapter, device = "auto", dtype = "auto", quantize = "none";
-  bool width_invariant = false;
   int64_t state_memory = 256;  // MiB
   int64_t threads = 0;         // 0: LibTorch's own choice
   void add_to(CLI::App& command);

@@ -154,7 +154,6 @@ void ConversationOptions::add_to(CLI::App& command, const std::string& audio_out
             only(choices, {"verifier", "top_k", "judged_sentences", "decoder", "pass_tokens"}),
             experiments);
   add_flags(command, draft_settings(draft_model, past_answers), experiments);
-  command.get_option("--width-invariant")->group(experiments);
   command.get_option("--state-memory")->group(experiments);
   add_flags(command, only(choices, {"preset"}));
   sampling.add_to(command, "--sampling-top-k");

@@ -56,7 +56,6 @@ std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const Mo
                     {.device = options.device,
                      .dtype = options.dtype,
                      .quantization = parse_quantization(options.quantize),
-                     .width_invariant = options.width_invariant,
                      .state_memory = options.state_memory << 20,
                      .prepares_passes = prepares_passes,
                      .on_progress = shown});
@@ -64,7 +63,6 @@ std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const Mo
 
 std::unique_ptr<Transformer> set_up_draft_model(const Checkpoint& draft, ModelOptions options) {
   options.adapter.clear();
-  options.width_invariant = false;  // drafts are verified in any case
   return set_up_model(draft, options);
 }
 

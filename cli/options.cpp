@@ -10,7 +10,6 @@ Settings settings_of(ModelOptions& options) {
           device_setting(options.device),
           dtype_setting(options.dtype),
           quantize_setting(options.quantize),
-          width_invariant_setting(options.width_invariant),
           state_memory_setting(options.state_memory),
           threads_setting(options.threads)};
 }

@@ -193,7 +193,6 @@ Settings settings_of(EvalConfig& config) {
         device_setting(config.device),
         dtype_setting(config.dtype),
         quantize_setting(config.quantize),
-        width_invariant_setting(config.width_invariant),
         threads_setting(config.threads),
         Setting("workers", config.workers, between(1, 1024),
                 "turns at a time, each with that many threads and its own weights")

@@ -40,7 +40,6 @@ struct EvalConfig {
   int64_t draft_width = 16, jacobi_block_size = 16;
 
   std::string device = "auto", dtype = "auto", quantize = "none";
-  bool width_invariant = false;
   int64_t threads = 0, workers = 1;
 };
 

@@ -40,16 +40,13 @@ std::shared_ptr<const EvalWeights> load_eval_weights(const EvalConfig& config,
   if (any_method(config, &Method::past_answers)) {
     weights.past_answers = data::read_past_answers(config.past_answers, *weights.tokenizer);
   }
-  LoadOptions load{.device = config.device,
-                   .dtype = config.dtype,
-                   .quantization = weights.quantization,
-                   .width_invariant = config.width_invariant};
+  const LoadOptions load{
+      .device = config.device, .dtype = config.dtype, .quantization = weights.quantization};
   weights.base = load_model(*checkpoint, {}, load);
   if (any_method(config, &Method::adapter)) {
     weights.adapted = load_model(*checkpoint, config.adapter, load);
     check_adapter(config, !weights.adapted->mask_tokens().empty());
   }
-  load.width_invariant = false;  // drafts are verified in any case
   if (draft) weights.draft = load_model(*draft, {}, load);
   return std::make_shared<const EvalWeights>(std::move(weights));
 }

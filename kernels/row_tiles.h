@@ -7,8 +7,8 @@
 
 namespace predgen {
 
-/// Rows per call on CUDA in the width-invariant mode: as many as a draft has; up to this number the
-/// time is bound by the weights' bytes.
+/// Rows per call on CUDA where our kernels have no product: as many as a draft has; up to this
+/// number the time is bound by the weights' bytes.
 constexpr int64_t kTileRows = 32;
 
 /// Applies `map`, from rows [tile,..] to rows [tile,..], to x [..,E]: every call has the same

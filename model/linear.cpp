@@ -2,19 +2,11 @@
 
 #include <ATen/autocast_mode.h>
 
-#include "kernels/row_tiles.h"
 #include "model/narrow_linear.h"
 #include "model/row_product.h"
 
 namespace predgen {
 namespace {
-
-/// x W^T in float32, in calls of one shape.
-at::Tensor tiled_product(const at::Tensor& x, const at::Tensor& weight) {
-  if (!x.is_cuda()) return at::linear(x.to(at::kFloat), weight.to(at::kFloat));
-  return in_row_tiles(x, kTileRows,
-                      [&](const at::Tensor& rows) { return at::mm(rows, weight.t(), at::kFloat); });
-}
 
 at::Tensor gated(const at::Tensor& adapted, const at::Tensor& gate) {
   return gate.defined() ? adapted * gate.to(adapted.scalar_type()) : adapted;
@@ -23,10 +15,6 @@ at::Tensor gated(const at::Tensor& adapted, const at::Tensor& gate) {
 }  // namespace
 
 at::Tensor Linear::operator()(const at::Tensor& input, const at::Tensor& gate) const {
-  if (width_invariant && quantized && !has_adapter()) {
-    return quantized->in_tiles(input, bias, input.scalar_type());
-  }
-  if (width_invariant) return wide(input, gate).to(input.scalar_type());
   const bool narrows = at::autocast::is_autocast_enabled(input.device().type());
   at::Tensor output;
   if (quantized) {
@@ -48,15 +36,6 @@ at::Tensor Linear::operator()(const at::Tensor& input, const at::Tensor& gate) c
   if (training && lora_dropout > 0) adapted = at::dropout(adapted, lora_dropout, true);
   adapted = at::linear(gated(at::linear(adapted, lora_A) * lora_scaling, gate), lora_B);
   return output + adapted.to(output.scalar_type());
-}
-
-at::Tensor Linear::wide(const at::Tensor& input, const at::Tensor& gate) const {
-  at::Tensor output =
-      quantized ? quantized->in_tiles(input, bias, at::kFloat) : tiled_product(input, weight);
-  if (bias.defined() && !quantized) output = output + bias;
-  if (!has_adapter()) return output;
-  const at::Tensor narrow = tiled_product(input.to(lora_A.scalar_type()), lora_A);
-  return output + tiled_product(gated(narrow * lora_scaling, gate), lora_B);
 }
 
 }  // namespace predgen

@@ -21,15 +21,12 @@ struct Linear {
   double lora_dropout = 0.0;  // used only while `training`
   bool training = false;
   bool adapter_enabled = true;
-  bool is_module = true;         // in transformers, so that PEFT finds it; experts are none
-  double share = 1.0;            // WeightSpec::share
-  bool width_invariant = false;  // see Transformer::set_width_invariant()
+  bool is_module = true;  // in transformers, so that PEFT finds it; experts are none
+  double share = 1.0;     // WeightSpec::share
 
   bool has_adapter() const { return lora_A.defined() && adapter_enabled; }
   /// `gate`: factor of the adapter's contribution to each row, [..,rows,1]; undefined: 1.
   at::Tensor operator()(const at::Tensor& input, const at::Tensor& gate = {}) const;
-  /// The output of a width-invariant layer in float32, before it is rounded to the input's type.
-  at::Tensor wide(const at::Tensor& input, const at::Tensor& gate = {}) const;
 };
 
 }  // namespace predgen

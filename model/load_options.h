@@ -16,7 +16,6 @@ struct LoadOptions {
   /// Unless kNone, dtype "auto" is bfloat16 everywhere. Even with kNone, a quantised checkpoint
   /// runs as stored on a CPU unless `dtype` is given.
   Quantization quantization = Quantization::kNone;
-  bool width_invariant = false;         // see Transformer::set_width_invariant()
   int64_t state_memory = kStateMemory;  // see Transformer::set_state_memory()
   /// The weights of the layers' linears stay views of the file, as stored, for who takes them out.
   bool leaves_linears = false;

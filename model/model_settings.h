@@ -31,12 +31,6 @@ inline Setting quantize_setting(std::string& quantize) {
           "has, as on a CPU without a dtype"};
 }
 
-inline Setting width_invariant_setting(bool& width_invariant) {
-  return {"width_invariant", width_invariant,
-          "on a GPU, too, results do not depend on how many tokens share a pass: drafts change no "
-          "text, whatever the precision"};
-}
-
 /// In MiB.
 inline Setting state_memory_setting(int64_t& mebibytes) {
   return {

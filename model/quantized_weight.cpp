@@ -9,6 +9,7 @@
 #include "kernels/row_tiles.h"
 #include "kernels/threads/parallel_ranges.h"
 #include "model/gpu/gpu_matrix.h"
+#include "model/gpu/gpu_product.h"
 #include "model/gpu/gpu_support.h"
 #include "model/row_product.h"
 #include "tensors/stored_tensors.h"
@@ -199,7 +200,7 @@ at::Tensor QuantizedWeight::operator()(const at::Tensor& input, const at::Tensor
   const at::Tensor rows = input.reshape({-1, input.size(-1)}).to(at::kBFloat16);
   const int64_t count = rows.size(0);
   at::Tensor output;
-  if (count >= 1 && count <= kMaxGpuProductRows && has_gpu_product()) {
+  if (count >= 1 && count <= kMostGpuRowsApart && has_gpu_product()) {
     return with_sizes_of(input, gpu_product(rows, bias, at::kBFloat16)).to(input.scalar_type());
   }
   if (grouped_ && count <= max_rows_on_cpu()) {
@@ -217,12 +218,7 @@ at::Tensor QuantizedWeight::in_tiles(const at::Tensor& input, const at::Tensor& 
                                      at::ScalarType type) const {
   const at::Tensor rows = input.reshape({-1, input.size(-1)}).to(at::kBFloat16);
   std::vector<at::Tensor> parts;
-  if (has_gpu_product()) {
-    for (const at::Tensor& few : rows.split(kMaxGpuProductRows)) {
-      parts.push_back(gpu_product(few, bias, type));
-    }
-    return with_sizes_of(input, parts.size() == 1 ? parts.front() : at::cat(parts)).to(type);
-  }
+  if (has_gpu_product()) return with_sizes_of(input, gpu_product(rows, bias, type)).to(type);
   at::Tensor output;
   if (!on_gpu_) {
     for (const at::Tensor& few : rows.split(kFewRowsOnCpu)) parts.push_back((*this)(few));

@@ -128,8 +128,7 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
     }
     return *logits_NV;
   }
-  PassInput pass(steps, {.width_invariant = width_invariant_,
-                         .num_states = static_cast<size_t>(config_.num_states()),
+  PassInput pass(steps, {.num_states = static_cast<size_t>(config_.num_states()),
                          .num_folded = num_folded(),
                          .options = query_options(device(), activations_)});
   const at::Tensor inputs = pass.inputs_2T.to(device());
@@ -161,7 +160,6 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
 std::optional<at::Tensor> Transformer::forward_by_kernels(
     std::span<const SequenceStep> steps) const {
   if (!has_kernels_ || layer_store_ || activations_ != embedding_.scalar_type()) return {};
-  if (gpu_pass_ && !mask_tokens_.empty()) return {};
   if (gpu_pass_) return gpu_pass_->run(parts(), steps);
   if (!cpu_pass_) return {};
   return cpu_pass_->run(parts(), steps);
@@ -229,12 +227,11 @@ at::Tensor Transformer::run_layer(int64_t index, const at::Tensor& hidden_BTE, R
 }
 
 at::Tensor Transformer::norm(const at::Tensor& hidden_BTE) const {
-  return rms_norm(config_, hidden_BTE, final_norm_, width_invariant_);
+  return rms_norm(config_, hidden_BTE, final_norm_);
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {
-  return soft_cap(width_invariant_ ? head_.wide(hidden) : head_(hidden).to(at::kFloat),
-                  config_.logit_softcap);
+  return soft_cap(head_(hidden).to(at::kFloat), config_.logit_softcap);
 }
 
 std::map<std::string, at::Tensor> Transformer::named_weights() const {
@@ -275,12 +272,6 @@ void Transformer::set_training(bool training) {
   for (Linear* linear : linears()) linear->training = training;
 }
 
-void Transformer::set_width_invariant(bool on) {
-  width_invariant_ = head_.width_invariant = on;
-  if (layer_inputs_) layer_inputs_->projection.width_invariant = on;
-  for (DecoderLayer& layer : layers_) layer.set_width_invariant(on);
-}
-
 void Transformer::set_gpu_kernels(const GpuKernels* kernels, GraphCapture capture) {
   const bool is_taken = kernels && GpuPass::refusal(config_).empty();
   gpu_pass_ = is_taken ? std::make_unique<GpuPass>(*kernels, std::move(capture)) : nullptr;
@@ -288,8 +279,7 @@ void Transformer::set_gpu_kernels(const GpuKernels* kernels, GraphCapture captur
 
 void Transformer::prepare_passes() {
   const at::NoGradGuard no_grad;
-  if (gpu_pass_ && mask_tokens_.empty() && has_kernels_ && !layer_store_ &&
-      activations_ == dtype()) {
+  if (gpu_pass_ && has_kernels_ && !layer_store_ && activations_ == dtype()) {
     gpu_pass_->prepare(parts());
   }
 }

@@ -98,14 +98,11 @@ class Transformer : public LanguageModel {
   /// Dropout on or off.
   void set_training(bool training);
   bool is_training() const { return training_; }
-  /// On: in forward(), the bits of a token's logits do not depend on how many tokens and sequences
-  /// share the pass, where they stand in it, how earlier tokens were split into passes, or whether
-  /// the token is on a tree's branch. So greedy verification keeps the text of plain decoding in
-  /// every precision. Each device has its own bits; on a GPU a tree of more than kMaxGpuTokens
-  /// tokens, too. Off by default. Our CPU kernels always behave so; the mode is for GPUs, and for
-  /// LibTorch's operators.
-  void set_width_invariant(bool on);
-  /// Off: forward() runs in LibTorch's operators. By default our own kernels take what they can.
+  /// Off: forward() runs in LibTorch's operators. By default our own kernels take what they can. In
+  /// these the bits of a token's logits do not depend on how many tokens and sequences share the
+  /// pass, where they stand in it, how earlier tokens were split into passes, or whether the token
+  /// is on a tree's branch. So greedy verification keeps the text of plain decoding in every
+  /// precision. Each device has its own bits; LibTorch's operators promise none of this.
   void set_kernels(bool on) { has_kernels_ = on; }
   /// Sets the kernels that run passes over few tokens on the model's device; null: none. By default
   /// the CUDA kernels, where they can run. `capture`: makes graphs of passes; null: CUDA's. Borrows
@@ -160,7 +157,6 @@ class Transformer : public LanguageModel {
   at::ScalarType activations_;
   std::shared_ptr<LayerStore> layer_store_;
   bool training_ = false;
-  bool width_invariant_ = false;
   bool has_kernels_ = true;
   TokenIds mask_tokens_;
   std::unique_ptr<CpuPass> cpu_pass_;  // null: its kernels do not support the blocks

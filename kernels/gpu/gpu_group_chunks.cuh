@@ -1,4 +1,4 @@
-// Feeds grouped weights to tensor cores: loads codes and scales, with the inputs that they are
+// Feeds weights to tensor cores: loads codes and scales, or bfloat16, with the inputs that they are
 // multiplied by, into shared memory, and converts codes to bfloat16.
 #pragma once
 
@@ -16,16 +16,17 @@ constexpr int kMostProductMemory = 99 << 10;                        // bytes of 
 
 /// Sizes of a chunk in kBits bits: steps of 16 inputs, inputs, bytes of a row.
 template <int kBits>
-constexpr int kSteps = 16 / kBits;
+constexpr int kSteps = kBits == 16 ? 4 : 16 / kBits;
 template <int kBits>
 constexpr int kChunkInputs = kSteps<kBits>* kStepInputs;
 template <int kBits>
 constexpr int kRowBytes = 2 * kChunkInputs<kBits>;
 /// Of a panel's codes and scales: a float16 scale and perhaps an offset per output, of each step
-/// or, where groups are not cut (kCut), of every other one at most.
+/// or, where groups are not cut (kCut), of every other one at most. Of bfloat16, rows.
 template <int kBits, bool kCut, bool kOffsets>
-constexpr int kPanelBytes = kCodeBytes +
-                            kSteps<kBits> / (kCut ? 1 : 2) * (kOffsets ? 2 : 1) * kPanelOutputs * 2;
+constexpr int kPanelBytes = kBits == 16 ? kPanelOutputs* kRowBytes<kBits>
+                                        : kCodeBytes + kSteps<kBits> / (kCut ? 1 : 2) *
+                                                           (kOffsets ? 2 : 1) * kPanelOutputs * 2;
 
 /// A lane's position in a tensor core's product.
 struct Lane {
@@ -122,8 +123,36 @@ __device__ inline void add_scaled(float sums[4], const Scale& scale, const float
 /// access different banks.
 template <int kBits>
 __device__ int place_of_inputs(int row, int sixteen) {
-  const int turn = kBits == 4 ? row % 4 * 2 : row / 2 % 2 * 2;
+  const int turn = kRowBytes<kBits> == 128 ? row % 4 * 2 : row / 2 % 2 * 2;
   return row * kRowBytes<kBits> + (sixteen ^ turn) * 16;
+}
+
+/// Starts copying a chunk of a panel of bfloat16 weights, of which there are so many rows; placed
+/// as inputs are.
+__device__ inline void copy_weights(char* to, const char* panel, int rows, int in, int input,
+                                    int lane) {
+  constexpr int kSixteens = kRowBytes<16> / 16, kRowsAtOnce = kLanes / kSixteens;
+  const int sixteen = lane % kSixteens;
+#pragma unroll
+  for (int i = 0; i < kPanelOutputs; i += kRowsAtOnce) {
+    const int row = i + lane / kSixteens, first = input + sixteen * 8;
+    const bool is_there = row < rows && first < in;
+    copy_ahead(to + place_of_inputs<16>(row, sixteen),
+               panel + (is_there ? (static_cast<int64_t>(row) * in + first) * 2 : 0), is_there);
+  }
+}
+
+/// What load_step() gives, of bfloat16 weights.
+__device__ inline void load_weights(const char* panel, int step, const Lane& lane,
+                                    uint32_t weights[4]) {
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const auto two = *reinterpret_cast<const uint2*>(
+        panel + place_of_inputs<16>(lane.output + 8 * i, step * 2 + lane.pair / 2) +
+        lane.pair % 2 * 8);
+    weights[i] = two.x;
+    weights[2 + i] = two.y;
+  }
 }
 
 /// The rows of a tile for whose inputs there is room: no more than are needed, so that a product of
@@ -161,10 +190,15 @@ class WarpChunks {
     const int64_t first = static_cast<int64_t>(blockIdx.x) * kPanels;
     const int64_t num_panels = (a.out + kPanelOutputs - 1) / kPanelOutputs;
     panels_left_ = num_panels - first < kPanels ? static_cast<int>(num_panels - first) : kPanels;
-    codes_a_panel_ = static_cast<int64_t>(num_chunks_) * kCodeBytes;
+    outputs_left_ = static_cast<int>(a.out - first * kPanelOutputs);
+    codes_a_panel_ = kBits == 16 ? static_cast<int64_t>(kPanelOutputs) * in_ * 2
+                                 : static_cast<int64_t>(num_chunks_) * kCodeBytes;
     scales_a_panel_ = static_cast<int64_t>(num_groups) * bytes_a_group_;
-    codes_ = static_cast<const char*>(a.words) + first * codes_a_panel_ + lane_ * 16;
-    scales_ = static_cast<const char*>(a.scales) + first * scales_a_panel_ + lane_ * 16;
+    codes_ = static_cast<const char*>(a.words) + first * codes_a_panel_;
+    if constexpr (kBits != 16) {
+      codes_ += lane_ * 16;
+      scales_ = static_cast<const char*>(a.scales) + first * scales_a_panel_ + lane_ * 16;
+    }
     constexpr int kSixteens = kRowBytes<kBits> / 16;
     row_bytes_ = a.in * 2;
     x_ = static_cast<const char*>(a.x) + lane_ / kSixteens * row_bytes_ + lane_ % kSixteens * 16;
@@ -185,10 +219,16 @@ class WarpChunks {
 #pragma unroll
       for (int panel = 0; panel < kPanels; ++panel) {
         if (panel >= panels_left_) break;
-        copy_ahead(to + panel * kPanel, codes + panel * codes_a_panel_, true);
-        if (wants_scales) {
-          copy_ahead(to + panel * kPanel + kCodeBytes, scales + panel * scales_a_panel_,
-                     has_scales);
+        if constexpr (kBits == 16) {
+          copy_weights(ring_ + stage * slot_bytes_ + panel * kPanel,
+                       codes_ + panel * codes_a_panel_, outputs_left_ - panel * kPanelOutputs, in_,
+                       input, lane_);
+        } else {
+          copy_ahead(to + panel * kPanel, codes + panel * codes_a_panel_, true);
+          if (wants_scales) {
+            copy_ahead(to + panel * kPanel + kCodeBytes, scales + panel * scales_a_panel_,
+                       has_scales);
+          }
         }
       }
       constexpr int kSixteens = kRowBytes<kBits> / 16, kRowsAtOnce = kLanes / kSixteens;
@@ -212,9 +252,10 @@ class WarpChunks {
   char* const ring_;
   int next_;
   const int lane_, in_, rows_;
-  int num_chunks_, shift_, bytes_a_group_, last_group_, scales_a_chunk_, panels_left_;
+  int num_chunks_, shift_, bytes_a_group_, last_group_, scales_a_chunk_;
+  int panels_left_, outputs_left_;
   int64_t codes_a_panel_, scales_a_panel_, row_bytes_;
-  const char *codes_, *scales_, *x_;
+  const char *codes_, *scales_ = nullptr, *x_;
 };
 
 }  // namespace

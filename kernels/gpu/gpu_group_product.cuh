@@ -1,11 +1,11 @@
-// Products with weights in 4 or 8 bits whose groups of inputs share a scale: tensor cores multiply
-// codes, or the bytes that a book has for them, which bfloat16 represents exactly, and group sums
-// are scaled in float32. A row's bits do not depend on the others.
+// Products with weights in bfloat16, or in 4 or 8 bits whose groups of inputs share a scale: tensor
+// cores multiply codes, or the bytes that a book has for them, which bfloat16 represents exactly,
+// and group sums are scaled in float32. A row's bits do not depend on the others.
 //
 // Of up to 8 rows a block computes 16 outputs of each of its panels. Its warps take one part of the
-// inputs each: 16 bytes of codes per lane and panel, scales, and the rows' inputs, all prefetched
-// to shared memory. Finally the parts' sums are added. More rows are in gpu_wide_product.cuh. Needs
-// compute capability 8.0.
+// inputs each: 16 bytes of codes per lane and panel, or 64 of bfloat16, scales, and the rows'
+// inputs, all prefetched to shared memory. Finally the parts' sums are added. More rows are in
+// gpu_wide_product.cuh. Needs compute capability 8.0.
 #pragma once
 
 #include "kernels/gpu/gpu_wide_product.cuh"
@@ -148,13 +148,16 @@ template <int kBits, bool kCut, bool kOffsets, int kBookBytes = 0>
 void launch_group_product(const GpuGroupProduct& a, void* stream) {
   static_assert(kTileRows == kMaxGpuNarrowRows);
   if (a.rows > kTileRows) {
-    return launch_wide_product<kBits, kCut, kOffsets, kBookBytes>(a, stream);
+    launch_wide_product<kBits, kCut, kOffsets, kBookBytes>(a, stream);
+  } else if constexpr (kBits == 16) {
+    launch_few_rows<kBits, kCut, kOffsets, kBookBytes, 1, 2>(a, stream);
+  } else {
+    // More panels per block read inputs less often; fewer give the GPU enough blocks.
+    constexpr int kMany = kBookBytes == 0 ? 4 : 2;  // looking up takes registers
+    a.out >= kPanelOutputs * 1024
+        ? launch_few_rows<kBits, kCut, kOffsets, kBookBytes, kMany, 2>(a, stream)
+        : launch_few_rows<kBits, kCut, kOffsets, kBookBytes, 1, 4>(a, stream);
   }
-  // More panels per block read inputs less often; fewer give the GPU enough blocks.
-  constexpr int kMany = kBookBytes == 0 ? 4 : 2;  // looking up takes registers
-  a.out >= kPanelOutputs * 1024
-      ? launch_few_rows<kBits, kCut, kOffsets, kBookBytes, kMany, 2>(a, stream)
-      : launch_few_rows<kBits, kCut, kOffsets, kBookBytes, 1, 4>(a, stream);
 }
 
 template <int kBits>
@@ -173,14 +176,22 @@ void launch_group_product(const GpuGroupProduct& a, void* stream) {
 }
 
 void group_product_launch(const GpuGroupProduct& a, void* stream) {
-  const int64_t most = kTileRows * (a.book.num_bytes == 2 ? kMostTiles<2> : kMostTiles<0>);
+  const bool is_long = a.bits == 16 && a.rows > kMostGpuRowsApart;
+  const int64_t most = is_long                 ? a.rows
+                       : a.book.num_bytes == 2 ? kTileRows * kMostTiles<2>
+                                               : kMaxGpuWideRows;
   for (int64_t first = 0; first < a.rows; first += most) {
     GpuGroupProduct part = a;
     part.x = static_cast<const Bfloat16*>(a.x) + first * a.in;
     part.y = static_cast<char*>(a.y) + first * a.out * (a.is_wide ? 4 : 2);
     part.rows = a.rows - first < most ? a.rows - first : most;
     if (part.num_splits == 0) part.num_splits = num_gpu_splits(a.out);
-    a.bits == 4 ? launch_group_product<4>(part, stream) : launch_group_product<8>(part, stream);
+    if (is_long) part.num_splits = 1;
+    if (a.bits == 16) {
+      launch_group_product<16, false, false>(part, stream);
+    } else {
+      a.bits == 4 ? launch_group_product<4>(part, stream) : launch_group_product<8>(part, stream);
+    }
   }
 }
 

@@ -1,5 +1,5 @@
-// What all products with grouped weights have in common: how a chunk of inputs is multiplied, and
-// in which order sums are added. A product's bits do not depend on which kernel computes it.
+// What all products have in common: how a chunk of inputs is multiplied, and in which order sums
+// are added. A product's bits do not depend on which kernel computes it.
 //
 // Part p of the inputs are the chunks p, p + 8, .. Each part is summed in order; two neighbouring
 // parts are added first, then the four pairs one after the other.
@@ -42,7 +42,7 @@ template <int kBits, bool kCut, bool kOffsets, int kBookBytes, int kPanels, int 
 __device__ void multiply_chunk(const GpuCodeBook& book, const char* panels, int shift,
                                const Lane& lane, const LoadInputs& load_inputs,
                                const LoadTotals& load_totals, float sums[kPanels][kTiles][4]) {
-  constexpr int kNumSteps = kScaledSteps<kCut>;
+  constexpr int kNumSteps = kBits == 16 ? kSteps<kBits> : kScaledSteps<kCut>;
 #pragma unroll
   for (int first = 0; first < kSteps<kBits>; first += kNumSteps) {
     uint32_t weights[kPanels][kNumSteps][4], fractions[kPanels][kNumSteps][4];
@@ -50,19 +50,24 @@ __device__ void multiply_chunk(const GpuCodeBook& book, const char* panels, int 
 #pragma unroll
     for (int panel = 0; panel < kPanels; ++panel) {
       const char* const from = panels + panel * kPanelBytes<kBits, kCut, kOffsets>;
-      const auto codes = reinterpret_cast<const Vector<uint32_t>*>(from)[lane.index];
+      if constexpr (kBits == 16) {
 #pragma unroll
-      for (int i = 0; i < kNumSteps; ++i) {
-        load_step<kBits, kBookBytes>(codes.values, book, first + i, weights[panel][i]);
-        if constexpr (kBookBytes == 2) {
-          load_fractions(codes.values, book, first + i, fractions[panel][i]);
+        for (int i = 0; i < kNumSteps; ++i) load_weights(from, first + i, lane, weights[panel][i]);
+      } else {
+        const auto codes = reinterpret_cast<const Vector<uint32_t>*>(from)[lane.index];
+#pragma unroll
+        for (int i = 0; i < kNumSteps; ++i) {
+          load_step<kBits, kBookBytes>(codes.values, book, first + i, weights[panel][i]);
+          if constexpr (kBookBytes == 2) {
+            load_fractions(codes.values, book, first + i, fractions[panel][i]);
+          }
         }
+        const auto* numbers = reinterpret_cast<const uint32_t*>(from + kCodeBytes);
+        const int group = first * kStepInputs >> shift;
+        scales[panel] = load_scale(numbers, group * (kOffsets ? 2 : 1), lane.output);
+        if (kBookBytes == 2) scales[panel].multiply(book.unit);
+        if (kOffsets) offsets[panel] = load_scale(numbers, group * 2 + 1, lane.output);
       }
-      const auto* numbers = reinterpret_cast<const uint32_t*>(from + kCodeBytes);
-      const int group = first * kStepInputs >> shift;
-      scales[panel] = load_scale(numbers, group * (kOffsets ? 2 : 1), lane.output);
-      if (kBookBytes == 2) scales[panel].multiply(book.unit);
-      if (kOffsets) offsets[panel] = load_scale(numbers, group * 2 + 1, lane.output);
     }
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
@@ -80,7 +85,12 @@ __device__ void multiply_chunk(const GpuCodeBook& book, const char* panels, int 
                  : multiply_tile(values, weights[panel][i], inputs[i]);
           if constexpr (kBookBytes == 2) multiply_tile(values, fractions[panel][i], inputs[i]);
         }
-        add_scaled(sums[panel][tile], scales[panel], values);
+        if constexpr (kBits == 16) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) sums[panel][tile][i] += values[i];
+        } else {
+          add_scaled(sums[panel][tile], scales[panel], values);
+        }
         if constexpr (kOffsets) {
           const float of_rows[4] = {totals.first, totals.second, totals.first, totals.second};
           add_scaled(sums[panel][tile], offsets[panel], of_rows);

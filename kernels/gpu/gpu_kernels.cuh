@@ -3,6 +3,7 @@
 // CPUs.
 #pragma once
 
+#include "kernels/gpu/gpu_adapter.cuh"
 #include "kernels/gpu/gpu_attention.cuh"
 #include "kernels/gpu/gpu_group_product.cuh"
 #include "kernels/gpu/gpu_token_kernels.cuh"
@@ -27,6 +28,11 @@ struct Launches {
     launch(attend_kernel<T>, grid, kAttendThreads, stream, a);
     launch(merge_kernel<T>, Grid{a.num_heads, a.num_tokens}, kHeadThreads, stream, a);
   }
+  static void adapt(const GpuAdapter& a, void* stream) {
+    launch(adapter_inputs_kernel<T>, Grid{a.rank, a.num_tokens}, kAdapterThreads, stream, a);
+    const int blocks = static_cast<int>((a.out + kAdapterThreads - 1) / kAdapterThreads);
+    launch(adapter_outputs_kernel<T>, Grid{blocks, a.num_tokens}, kAdapterThreads, stream, a);
+  }
   static void keep_path(const GpuKeptPath& a, void* stream) {
     launch(keep_path_kernel<T>, Grid{a.num_key_heads, 2 * a.num_layers}, kHeadThreads, stream, a);
   }
@@ -49,6 +55,7 @@ GpuKernels kernels_with(const char* (*error)(), GpuSupport (*support)(int)) {
           by_type<GpuHeads, Wide::place_heads, Half::place_heads>,
           by_type<GpuAttention, Wide::attend, Half::attend>,
           by_type<GpuGate, Wide::gate, Half::gate>,
+          by_type<GpuAdapter, Wide::adapt, Half::adapt>,
           by_type<GpuKeptPath, Wide::keep_path, Half::keep_path>,
           group_product_launch,
           widen_groups_launch,

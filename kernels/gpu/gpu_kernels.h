@@ -25,9 +25,10 @@ constexpr int kGpuChunk = 32;
 /// A new token.
 struct GpuToken {
   int32_t id;
-  int32_t step;      // whose cache it belongs to; -1: padding, seen by nothing
-  int32_t place;     // in its cache
-  int32_t position;  // of the text
+  int32_t step;         // whose cache it belongs to; -1: padding, seen by nothing
+  int32_t place;        // in its cache
+  int32_t position;     // of the text
+  int32_t has_adapter;  // 0: GpuAdapter leaves it as it is
   // It sees all places before num_consecutive, and num_consecutive + i for each set bit i of
   // others, 64 bits per word.
   int32_t num_consecutive;
@@ -110,6 +111,20 @@ struct GpuGate {
   void* x;  // [T,I]
 };
 
+/// A LoRA adapter's share of a product: y = base + B (scaling * A x), in float32.
+struct GpuAdapter {
+  const void* x;           // [T,in]
+  const float *a, *b;      // [rank,in], [out,rank]
+  const GpuToken* tokens;  // [T]
+  const float* base;       // [T,out], rows base_stride apart: the product without it
+  int64_t base_stride;
+  int num_tokens, rank;
+  int64_t in, out;
+  float scaling;
+  float* narrow;  // [T,rank]: anything before and after
+  void* y;        // [T,out]
+};
+
 constexpr int kMaxGpuKeptLayers = 64;
 
 /// Moves rows of keys and of values within the caches of some layers: row begin + from[i] to
@@ -122,8 +137,6 @@ struct GpuKeptPath {
   int num_key_heads, head_dim;
 };
 
-constexpr int64_t kMaxGpuProductRows = 128;
-
 /// What 4-bit codes stand for, as in kernels/code_book.h: (high - 128 + (low - 128) / 256) * unit.
 struct GpuCodeBook {
   int num_bytes = 0;                   // 1: without the low ones; 0: no book
@@ -133,21 +146,21 @@ struct GpuCodeBook {
 
 /// A matrix [out,in] in 4 or 8 bits: W = (q - 2^(bits - 1)) * scale + offset, where a group of
 /// inputs of a row shares float16 scale and offset. The layout of codes and scales is in
-/// model/gpu/gpu_matrix.h.
+/// model/gpu/gpu_matrix.h. In 16 bits: bfloat16, row by row.
 struct GpuGroupProduct {
   const void* words;   // at a multiple of 16 bytes
-  const void* scales;  // likewise
+  const void* scales;  // likewise; none in 16 bits
   int bits;
   int group;  // 16, 32, 64, .. or `in`
   bool has_offsets;
   GpuCodeBook book;  // W = the code's value * scale
-  int64_t in, out;   // `in` a multiple of 16
+  int64_t in, out;   // `in` a multiple of 16; in 16 bits of 8
   // y = x W^T + bias. A row's bits do not depend on the number of rows. bfloat16, y float32 if
   // `is_wide`.
   const void* x;     // [rows,in], at a multiple of 16 bytes
   const void* bias;  // [out]; null: none
   void* y;           // [rows,out]; of widen_groups() W itself, [out,in]
-  int64_t rows;      // up to kMaxGpuProductRows
+  int64_t rows;
   bool is_wide;
   // Of more than kMaxGpuNarrowRows rows, whose blocks may share the inputs of some outputs; no bits
   // depend on it.
@@ -157,8 +170,9 @@ struct GpuGroupProduct {
 };
 
 constexpr int64_t kMaxGpuNarrowRows = 8;
-/// The most rows for which weights are read once.
-constexpr int64_t kMaxGpuWideRows = 72;
+/// The most rows for which weights are read once; more are several launches. Of bfloat16, more than
+/// kMostGpuRowsApart are one launch, whose blocks find weights in the L2 cache.
+constexpr int64_t kMaxGpuWideRows = 72, kMostGpuRowsApart = 128;
 constexpr int64_t kGpuWideOutputs = 128;  // of a block
 inline int64_t num_gpu_counters(int64_t out) {
   return (out + kGpuWideOutputs - 1) / kGpuWideOutputs;
@@ -188,6 +202,7 @@ struct GpuKernels {
   void (*place_heads)(GpuType type, const GpuHeads& heads, void* stream);
   void (*attend)(GpuType type, const GpuAttention& attention, void* stream);
   void (*gate)(GpuType type, const GpuGate& gate, void* stream);
+  void (*adapt)(GpuType type, const GpuAdapter& adapter, void* stream);
   void (*keep_path)(GpuType type, const GpuKeptPath& path, void* stream);
   // From compute capability 8.0 on. widen_groups() writes W to y.
   void (*group_product)(const GpuGroupProduct& product, void* stream);

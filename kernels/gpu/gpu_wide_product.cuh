@@ -1,7 +1,7 @@
 // Products of up to 72 rows that read the weights once. A block makes 128 outputs, a panel of 16 in
 // each of its eight warps, which share the rows' inputs in shared memory. Where that gives a GPU
 // too few blocks, four or eight of them share the inputs of a matrix: the last one to arrive adds
-// up their sums. Needs compute capability 8.0.
+// up their sums. Of more rows of bfloat16 each block takes 72. Needs compute capability 8.0.
 #pragma once
 
 #include "kernels/gpu/gpu_group_sums.cuh"
@@ -9,7 +9,8 @@
 namespace predgen {
 namespace {
 
-constexpr int kWideStages = 6;
+template <int kBits>
+constexpr int kWideStages = kBits == 16 ? 3 : 6;
 
 template <int kBits, bool kCut, bool kOffsets, int kTiles>
 struct WideMemory {
@@ -17,10 +18,28 @@ struct WideMemory {
   static constexpr int kInputsAt = kProductWarps * kPanel;
   static constexpr int kRows = kTiles * kTileRows;
   static constexpr int kSlot = kInputsAt + kRows * kRowBytes<kBits>;
-  static constexpr int kTotalsAt = kWideStages * kSlot;
+  static constexpr int kTotalsAt = kWideStages<kBits> * kSlot;
   /// Sums of inputs that a chunk has for each row.
   static constexpr int kTotals = kOffsets ? kSteps<kBits> / kScaledSteps<kCut> : 0;
   static constexpr int kBytes = kTotalsAt + 2 * kTotals * kRows * 4;
+};
+
+/// A block's outputs, and its rows. Of bfloat16 there may be more rows than a block takes: blocks
+/// of the same outputs are neighbours in a launch, so that weights come from memory once.
+template <int kBits, int kMostRows>
+struct WidePlace {
+  int columns, rows;  // columns: the index of its kGpuWideOutputs outputs
+  int64_t first_row;
+
+  __device__ explicit WidePlace(const GpuGroupProduct& a)
+      : columns(static_cast<int>(blockIdx.x)), rows(static_cast<int>(a.rows)), first_row(0) {
+    if constexpr (kBits == 16) {
+      const int num_parts = (rows + kMostRows - 1) / kMostRows, part = columns % num_parts;
+      columns /= num_parts;
+      first_row = static_cast<int64_t>(part) * kMostRows;
+      rows = rows - part * kMostRows < kMostRows ? rows - part * kMostRows : kMostRows;
+    }
+  }
 };
 
 /// The chunks of a block in the order in which it takes them, part by part, on their way through
@@ -31,24 +50,31 @@ class WideChunks {
   using Memory = WideMemory<kBits, kCut, kOffsets, kTiles>;
   static constexpr int kInputs = kChunkInputs<kBits>;
 
-  __device__ WideChunks(const GpuGroupProduct& a, char* memory, int first_part, int num_parts)
+  __device__ WideChunks(const GpuGroupProduct& a, const WidePlace<kBits, Memory::kRows>& place,
+                        char* memory, int first_part, int num_parts)
       : memory_(memory),
         warp_(static_cast<int>(threadIdx.x) / kLanes),
         lane_(static_cast<int>(threadIdx.x) % kLanes),
         in_(static_cast<int>(a.in)),
-        rows_(static_cast<int>(a.rows)),
+        rows_(place.rows),
         part_(first_part),
         end_part_(first_part + num_parts),
         next_(first_part) {
     num_chunks_ = (in_ + kInputs - 1) / kInputs;
     shift_ = group_shift(a);
     num_groups_ = a.group == a.in ? 1 : in_ >> shift_;
-    const int64_t panel = static_cast<int64_t>(blockIdx.x) * kProductWarps + warp_;
+    const int64_t panel = static_cast<int64_t>(place.columns) * kProductWarps + warp_;
     has_panel_ = panel * kPanelOutputs < a.out;
     const int64_t from = has_panel_ ? panel : 0;
-    codes_ = static_cast<const char*>(a.words) + from * num_chunks_ * kCodeBytes + lane_ * 16;
-    scales_ = static_cast<const char*>(a.scales) + from * num_groups_ * kGroupBytes + lane_ * 16;
-    x_ = static_cast<const char*>(a.x);
+    outputs_left_ = static_cast<int>(a.out - from * kPanelOutputs);
+    codes_ = static_cast<const char*>(a.words);
+    if constexpr (kBits == 16) {
+      codes_ += from * kPanelOutputs * in_ * 2;
+    } else {
+      codes_ += from * num_chunks_ * kCodeBytes + lane_ * 16;
+      scales_ = static_cast<const char*>(a.scales) + from * num_groups_ * kGroupBytes + lane_ * 16;
+    }
+    x_ = static_cast<const char*>(a.x) + place.first_row * in_ * 2;
     skip_empty_parts();
   }
 
@@ -75,12 +101,17 @@ class WideChunks {
   __device__ void send(char* slot) const {
     const int input = next_ * kInputs, group = input >> shift_;
     if (has_panel_) {
-      char* const to = slot + warp_ * Memory::kPanel + lane_ * 16;
-      copy_ahead(to, codes_ + static_cast<int64_t>(next_) * kCodeBytes, true);
-      const int groups = kInputs >> shift_ > 1 ? kInputs >> shift_ : 1;
-      const bool has_scales = lane_ * 16 < (num_groups_ - group) * kGroupBytes;
-      if (lane_ * 16 < groups * kGroupBytes) {
-        copy_ahead(to + kCodeBytes, scales_ + (has_scales ? group * kGroupBytes : 0), has_scales);
+      char* const to = slot + warp_ * Memory::kPanel;
+      if constexpr (kBits == 16) {
+        copy_weights(to, codes_, outputs_left_, in_, input, lane_);
+      } else {
+        copy_ahead(to + lane_ * 16, codes_ + static_cast<int64_t>(next_) * kCodeBytes, true);
+        const int groups = kInputs >> shift_ > 1 ? kInputs >> shift_ : 1;
+        const bool has_scales = lane_ * 16 < (num_groups_ - group) * kGroupBytes;
+        if (lane_ * 16 < groups * kGroupBytes) {
+          copy_ahead(to + lane_ * 16 + kCodeBytes, scales_ + (has_scales ? group * kGroupBytes : 0),
+                     has_scales);
+        }
       }
     }
     const int thread = static_cast<int>(threadIdx.x), sixteen = thread % kSixteens;
@@ -101,9 +132,9 @@ class WideChunks {
   const int warp_, lane_, in_, rows_;
   int part_, end_part_, next_;
   int num_sent_ = 0;
-  int num_chunks_, shift_, num_groups_;
+  int num_chunks_, shift_, num_groups_, outputs_left_;
   bool has_panel_;
-  const char *codes_, *scales_, *x_;
+  const char *codes_, *scales_ = nullptr, *x_;
 };
 
 /// Leaves the sums of a thread's values by all blocks that share the inputs in `sums`: true in the
@@ -144,14 +175,15 @@ template <int kBits, bool kCut, bool kOffsets, int kBookBytes, int kTiles>
 __global__ void __launch_bounds__(kProductThreads, 1) wide_product_kernel(GpuGroupProduct a) {
   using Chunks = WideChunks<kBits, kCut, kOffsets, kTiles>;
   using Memory = typename Chunks::Memory;
-  constexpr int kValues = kTiles * 4;
+  constexpr int kValues = kTiles * 4, kStages = kWideStages<kBits>;
   char* const memory = dynamic_memory();
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kLanes;
   const Lane lane(thread % kLanes);
   const int shift = group_shift(a);
   const int num_parts = kParts / a.num_splits;
   const int first_part = static_cast<int>(blockIdx.y) * num_parts;
-  Chunks chunks(a, memory, first_part, num_parts);
+  const WidePlace<kBits, Memory::kRows> place(a);
+  Chunks chunks(a, place, memory, first_part, num_parts);
   const int num_chunks = chunks.num_chunks();
   // Sums of inputs, which are the same for all outputs, of a chunk and of the next one.
   auto* const totals = reinterpret_cast<RowTotals*>(memory + Memory::kTotalsAt);
@@ -187,24 +219,24 @@ __global__ void __launch_bounds__(kProductThreads, 1) wide_product_kernel(GpuGro
   };
 
 #pragma unroll
-  for (int i = 0; i < kWideStages - 1; ++i) chunks.send_to(i);
+  for (int i = 0; i < kStages - 1; ++i) chunks.send_to(i);
   if (kOffsets && chunks.num_sent() > 0) {
-    await_copies<kWideStages - 2>();
+    await_copies<kStages - 2>();
     __syncthreads();
     write_totals(0, 0);
   }
   float sums[1][kTiles][4];
   auto* const all_sums = &sums[0][0][0];
   PartSums<kValues> part_sums;
-  int taken = 0, stage = 0, before = kWideStages - 1;
+  int taken = 0, stage = 0, before = kStages - 1;
   for (int part = 0; part < num_parts; ++part) {
 #pragma unroll
     for (int i = 0; i < kValues; ++i) all_sums[i] = 0.0f;
     for (int chunk = first_part + part; chunk < num_chunks; chunk += kParts) {
-      await_copies<kWideStages - (kOffsets ? 3 : 2)>();
+      await_copies<kStages - (kOffsets ? 3 : 2)>();
       __syncthreads();  // this chunk is there, with offsets the next one; the one before was read
       chunks.send_to(before);
-      const int next_stage = stage + 1 == kWideStages ? 0 : stage + 1;
+      const int next_stage = stage + 1 == kStages ? 0 : stage + 1;
       if (kOffsets && taken + 1 < chunks.num_sent()) write_totals(taken + 1, next_stage);
       multiply_chunk<kBits, kCut, kOffsets, kBookBytes, 1, kTiles>(
           a.book, chunks.panel(stage), shift, lane,
@@ -226,18 +258,22 @@ __global__ void __launch_bounds__(kProductThreads, 1) wide_product_kernel(GpuGro
 #pragma unroll
   for (int i = 0; i < kValues; ++i) {
     const int64_t column =
-        (static_cast<int64_t>(blockIdx.x) * kProductWarps + warp) * kPanelOutputs + i % 4 / 2 * 8 +
-        lane.output;
+        (static_cast<int64_t>(place.columns) * kProductWarps + warp) * kPanelOutputs +
+        i % 4 / 2 * 8 + lane.output;
     const int64_t row = i / 4 * kTileRows + 2 * lane.pair + i % 2;
-    if (row < a.rows && column < a.out) store_sum(a, row, column, all_sums[i]);
+    if (row < place.rows && column < a.out) {
+      store_sum(a, place.first_row + row, column, all_sums[i]);
+    }
   }
 }
 
 template <int kBits, bool kCut, bool kOffsets, int kBookBytes, int kTiles>
 void launch_wide_product(const GpuGroupProduct& a, void* stream) {
-  constexpr int kBytes = WideMemory<kBits, kCut, kOffsets, kTiles>::kBytes;
+  using Memory = WideMemory<kBits, kCut, kOffsets, kTiles>;
+  constexpr int kBytes = Memory::kBytes;
   static_assert(kBytes <= kMostProductMemory, "of a block, on all GPUs");
-  const Grid grid{static_cast<int>(num_gpu_counters(a.out)), a.num_splits};
+  const int64_t num_parts = (a.rows + Memory::kRows - 1) / Memory::kRows;
+  const Grid grid{static_cast<int>(num_gpu_counters(a.out) * num_parts), a.num_splits};
   launch_with_memory<kBytes>(wide_product_kernel<kBits, kCut, kOffsets, kBookBytes, kTiles>, grid,
                              kProductThreads, kBytes, stream, a);
 }
@@ -248,7 +284,7 @@ constexpr int kMostTiles = kBookBytes == 2 ? 5 : kMaxGpuWideRows / kTileRows;
 
 template <int kBits, bool kCut, bool kOffsets, int kBookBytes>
 void launch_wide_product(const GpuGroupProduct& a, void* stream) {
-  constexpr int kMost = kMostTiles<kBookBytes>;
+  constexpr int kMost = kMostTiles<kBookBytes>;  // also of more rows of bfloat16
   const auto launch = a.rows <= 16   ? launch_wide_product<kBits, kCut, kOffsets, kBookBytes, 2>
                       : a.rows <= 24 ? launch_wide_product<kBits, kCut, kOffsets, kBookBytes, 3>
                       : a.rows <= 40

@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "kernels/row_tiles.h"
-#include "model/stream_priority.h"
+#include "model/gpu/gpu_product.h"
 
 namespace predgen {
 namespace {
@@ -72,10 +72,6 @@ int64_t outputs_of(std::span<const GpuMatrix> matrices) {
   return out;
 }
 
-at::Tensor counters_for(int64_t out, at::Device device) {
-  return at::zeros({num_gpu_counters(out)}, at::TensorOptions(at::kInt).device(device));
-}
-
 GpuCodeBook gpu_book(const CodeBook& book) {
   GpuCodeBook result{.num_bytes = book.num_bytes, .high = {}, .low = {}, .unit = book.unit};
   std::memcpy(result.high, book.high, sizeof(result.high));
@@ -91,17 +87,11 @@ at::Tensor values_of(const GpuMatrix& matrix, const at::Tensor& codes) {
   return at::tensor(values).to(codes.device()).index_select(0, codes.flatten()).view(codes.sizes());
 }
 
-void* stream_of(const at::Tensor& tensor) {
-  return tensor.is_cuda() ? current_cuda_stream(tensor.device()) : nullptr;
-}
-
-void check_launched(const GpuKernels& kernels) {
-  if (const char* problem = kernels.error()) {
-    throw Error("the kernel for weights in few bits cannot be launched: {}", problem);
-  }
-}
-
 }  // namespace
+
+at::Tensor counters_for(int64_t out, at::Device device) {
+  return at::zeros({num_gpu_counters(out)}, at::TensorOptions(at::kInt).device(device));
+}
 
 GpuMatrix GpuMatrix::panels(int64_t begin, int64_t end) const {
   return {.bits = bits,
@@ -200,38 +190,6 @@ GpuMatrix whole_of(std::span<const GpuMatrix> matrices) {
                   .counters = matrices[0].counters,
                   .book = matrices[0].book};
   return whole.words.defined() && whole.scales.defined() ? whole : GpuMatrix();
-}
-
-at::Tensor multiply(const GpuKernels& kernels, const GpuMatrix& matrix, const at::Tensor& x,
-                    const at::Tensor& bias, at::ScalarType type, int splits) {
-  PREDGEN_CHECK(x.dim() == 2 && x.scalar_type() == at::kBFloat16 && x.size(0) >= 1 &&
-                    x.size(0) <= kMaxGpuProductRows && x.size(1) <= matrix.in &&
-                    rounded_up(x.size(1), kStep) == matrix.in &&
-                    x.device() == matrix.words.device(),
-                "{} for {}-bit weights of {} inputs", c10::str(x.sizes()), matrix.bits, matrix.in);
-  at::Tensor rows =
-      x.size(1) == matrix.in ? x.contiguous() : at::constant_pad_nd(x, {0, matrix.in - x.size(1)});
-  if (reinterpret_cast<uintptr_t>(rows.const_data_ptr()) % 16 != 0) rows = rows.clone();
-  PREDGEN_CHECK(type == at::kBFloat16 || type == at::kFloat, "a product in {}", c10::str(type));
-  at::Tensor y = at::empty({x.size(0), matrix.out}, x.options().dtype(type));
-  const at::Tensor biases = bias.defined() ? bias.to(at::kBFloat16).contiguous() : bias;
-  GpuGroupProduct product = matrix.product();
-  product.x = rows.const_data_ptr();
-  product.bias = biases.defined() ? biases.const_data_ptr() : nullptr;
-  product.y = y.mutable_data_ptr();
-  product.rows = x.size(0);
-  product.is_wide = type == at::kFloat;
-  product.num_splits = splits > 0 ? splits : num_gpu_splits(matrix.out);
-  at::Tensor parts;
-  if (product.rows > kMaxGpuNarrowRows) {
-    parts =
-        at::empty({num_gpu_parts(matrix.out, product.num_splits)}, x.options().dtype(at::kFloat));
-    product.parts = parts.mutable_data_ptr<float>();
-  }
-  const c10::DeviceGuard guard(x.device());
-  kernels.group_product(product, stream_of(x));
-  check_launched(kernels);
-  return y;
 }
 
 at::Tensor widened_product(const GpuKernels* kernels, const GpuMatrix& matrix, const at::Tensor& x,

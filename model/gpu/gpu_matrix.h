@@ -51,12 +51,9 @@ GpuMatrix stacked(std::span<const GpuMatrix> matrices);
 at::Tensor whole_of(std::span<const at::Tensor> parts);
 /// The same for matrices, as stacked() and then panels() leave them; undefined for others.
 GpuMatrix whole_of(std::span<const GpuMatrix> matrices);
+/// GpuMatrix::counters
+at::Tensor counters_for(int64_t out, at::Device device);
 
-/// x [rows,in] W^T + bias, x bfloat16, up to kMaxGpuProductRows rows, which do not affect each
-/// other. `bias` undefined or [out]; `type` of the result: bfloat16 or float32, of which bfloat16
-/// is the rounding. `splits`: GpuGroupProduct::num_splits.
-at::Tensor multiply(const GpuKernels& kernels, const GpuMatrix& matrix, const at::Tensor& x,
-                    const at::Tensor& bias, at::ScalarType type = at::kBFloat16, int splits = 0);
 /// x [rows,in] W^T in bfloat16, by LibTorch: W is widened once, so many outputs at a time that a
 /// large head never exists twice. `tile`: rows of each of LibTorch's products, which then do not
 /// depend on the number of rows; 0: all.

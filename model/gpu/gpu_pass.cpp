@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "model/gpu/captured_graph.h"
+#include "model/gpu/gpu_matrix.h"
 #include "model/pass_guard.h"
 
 namespace predgen {
@@ -27,8 +28,9 @@ constexpr int64_t kWidths[] = {1, 2, 4, 8, 16, 24, 32, 40, 48, 64, 72, kMaxGpuTo
 constexpr int64_t kWidestPrepared = 72;
 /// The most tokens over several sequences: each needs memory for its partial attention.
 constexpr int64_t kMostTokens = 4096;
-/// Query-key pairs per sequence: with more, LibTorch's faster attention outweighs its launches for
-/// each sequence.
+/// Of a prompt at a time: products take 72 rows a block.
+constexpr int64_t kTokensOfAPart = 4 * kMaxGpuWideRows;
+/// Query-key pairs per sequence: with more, sequences run one after the other.
 constexpr int64_t kMostPairs = 1 << 16;
 
 /// Identifies the weights' addresses, active adapters with their ranks, and kind of products, fixed
@@ -42,7 +44,6 @@ size_t places_of_weights(const TransformerParts& model) {
     add(data_of(linear.weight));
     add(linear.quantized.get());
     add(data_of(linear.bias));
-    places = places * 31 + static_cast<size_t>(linear.width_invariant);
     if (!linear.has_adapter()) return;
     add(data_of(linear.lora_A));
     add(data_of(linear.lora_B));
@@ -78,12 +79,18 @@ int64_t widest_tile(const ModelConfig& config) {
 /// Memory for so many tokens and logits.
 PassMemory make_memory(const TransformerParts& model, int64_t num_tokens, size_t num_steps,
                        int64_t num_logits) {
-  PassMemory memory{.max_tokens = static_cast<size_t>(num_tokens), .inputs = {}, .logits = {}};
+  PassMemory memory{
+      .max_tokens = static_cast<size_t>(num_tokens), .inputs = {}, .logits = {}, .counters = {}};
   const size_t num_caches = num_steps * static_cast<size_t>(model.config.num_layers());
   const auto bytes = static_cast<int64_t>(memory.caches_begin() + num_caches * sizeof(GpuCache));
   memory.inputs = at::empty({bytes}, model.embedding.options().dtype(at::kByte));
+  const ModelConfig& config = model.config;
   memory.logits =
-      at::empty({num_logits, model.config.vocab_size}, model.embedding.options().dtype(at::kFloat));
+      at::empty({num_logits, config.vocab_size}, model.embedding.options().dtype(at::kFloat));
+  memory.counters =
+      counters_for(std::max({config.vocab_size, 2 * config.intermediate_size, config.hidden_size,
+                             (config.num_heads + 2 * config.num_kv_heads) * config.head_dim}),
+                   model.embedding.device());
   return memory;
 }
 
@@ -145,7 +152,7 @@ PassKind GpuPass::kind_of(const TransformerParts& model,
   kind.num_tokens = *std::ranges::lower_bound(kWidths, tokens_.size());
   const int64_t num_wanted = std::ssize(tokens_.wanted());
   kind.num_logits = num_wanted <= 1 ? num_wanted : kind.num_tokens;
-  const bool is_apart = steps.size() > 1 || (model.head.width_invariant && has_tree(steps));
+  const bool is_apart = steps.size() > 1 || has_tree(steps);
   kind.tile = is_apart ? 1 : std::min(widest_tile(model.config), kind.num_tokens);
   kind.weights = places_of_weights(model);
   return kind;
@@ -182,16 +189,21 @@ void GpuPass::upload(const TransformerParts& model, std::span<const SequenceStep
   const at::Tensor host = at::empty({used}, at::TensorOptions(at::kByte).pinned_memory(is_cuda));
   char* const begin = static_cast<char*>(host.mutable_data_ptr());
   auto* tokens = reinterpret_cast<GpuToken*>(begin);
-  std::fill_n(
-      tokens, kind.num_tokens,
-      GpuToken{
-          .id = 0, .step = -1, .place = 0, .position = 0, .num_consecutive = 0, .others = {0, 0}});
+  std::fill_n(tokens, kind.num_tokens,
+              GpuToken{.id = 0,
+                       .step = -1,
+                       .place = 0,
+                       .position = 0,
+                       .has_adapter = 0,
+                       .num_consecutive = 0,
+                       .others = {0, 0}});
   for (const PassToken& token : tokens_.tokens()) {
     GpuToken& to = *tokens++;
     to.id = static_cast<int32_t>(token.id);
     to.step = static_cast<int32_t>(token.step);
     to.place = static_cast<int32_t>(token.place);
     to.position = static_cast<int32_t>(token.position);
+    to.has_adapter = !model.adapter_gated || token.is_mask ? 1 : 0;
     to.num_consecutive = static_cast<int32_t>(token.num_consecutive);
     for (const int32_t place : tokens_.others(token)) {
       const int64_t bit = place - token.num_consecutive;
@@ -224,6 +236,7 @@ void GpuPass::upload(const TransformerParts& model, std::span<const SequenceStep
     const c10::Stream stream = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
     memory.inputs.record_stream(stream);
     memory.logits.record_stream(stream);
+    memory.counters.record_stream(stream);
   }
   memory.inputs.narrow(0, 0, used).copy_(host, /*non_blocking=*/true);
 }
@@ -247,19 +260,14 @@ std::optional<at::Tensor> GpuPass::run(const TransformerParts& model,
     num_tokens += T;
     num_pairs += T * (step.state->length() + T);
   }
-  const bool is_few = num_tokens <= kMaxGpuTokens, is_invariant = model.head.width_invariant;
-  if (!is_few && has_tree(steps)) return {};
-  const bool is_many =
-      steps.size() > 1 && num_tokens <= kMostTokens && num_pairs <= kMostPairs * std::ssize(steps);
-  try {
-    if (is_few) return run_few(model, steps);
-    if (is_many) return run_many(model, steps);
-  } catch (const c10::OutOfMemoryError&) {
-    if (is_few && is_invariant) throw;  // operators give other bits
-    spdlog::warn("no memory for a pass over {} tokens by our kernels: it runs in {}", num_tokens,
-                 is_invariant ? "parts" : "LibTorch's operators");
+  if (num_tokens <= kMaxGpuTokens) return run_few(model, steps);
+  if (has_tree(steps)) return {};
+  if (steps.size() > 1 && num_tokens <= kMostTokens &&
+      num_pairs <= kMostPairs * std::ssize(steps)) {
+    if (std::optional<at::Tensor> logits_NV = run_if_there_is_memory(model, steps)) {
+      return logits_NV;
+    }
   }
-  if (is_few || !is_invariant) return {};
   return run_in_parts(model, steps);
 }
 
@@ -285,23 +293,48 @@ at::Tensor GpuPass::run_many(const TransformerParts& model, std::span<const Sequ
   return launch_pass(kernels_, model, kind, memory);
 }
 
+std::optional<at::Tensor> GpuPass::run_if_there_is_memory(const TransformerParts& model,
+                                                          std::span<const SequenceStep> steps) {
+  try {
+    return run_many(model, steps);
+  } catch (const c10::OutOfMemoryError&) {
+    spdlog::warn("no memory for a pass over {} tokens at once: it runs in parts", tokens_.size());
+    return {};
+  }
+}
+
 at::Tensor GpuPass::run_in_parts(const TransformerParts& model,
                                  std::span<const SequenceStep> steps) {
   std::vector<at::Tensor> logits;
   for (const SequenceStep& step : steps) {
     const int64_t past = step.state->length(), T = static_cast<int64_t>(step.tokens.size());
-    const auto run_part = [&](int64_t begin) {
-      const int64_t count = std::min(kMaxGpuTokens, T - begin);
+    const auto run_part = [&](int64_t begin, int64_t count) {
       const int64_t wanted = std::clamp<int64_t>(begin + count - (T - step.num_logits), 0, count);
       const SequenceStep part{
           .state = step.state,
           .tokens = step.tokens.subspan(static_cast<size_t>(begin), static_cast<size_t>(count)),
           .num_logits = wanted};
-      logits.push_back(run_few(model, std::span(&part, 1)));
+      std::optional<at::Tensor> found;
+      if (count <= kMaxGpuTokens) {
+        found = run_few(model, std::span(&part, 1));
+      } else {
+        found = run_if_there_is_memory(model, std::span(&part, 1));
+      }
+      if (!found) return false;
+      logits.push_back(*found);
       step.state->commit(count);
+      return true;
     };
     try {
-      for (int64_t begin = 0; begin < T; begin += kMaxGpuTokens) run_part(begin);
+      int64_t most = kTokensOfAPart;
+      for (int64_t begin = 0; begin < T;) {
+        const int64_t count = std::min(most, T - begin);
+        if (run_part(begin, count)) {
+          begin += count;
+        } else {
+          most = kMaxGpuTokens;
+        }
+      }
     } catch (...) {
       step.state->return_to(past);
       throw;

@@ -15,8 +15,9 @@
 
 namespace predgen {
 
-/// Forward passes over few tokens, or a few from each of many sequences, on a GPU: LibTorch's
-/// products, and our own kernels for everything in between, about ten launches per layer. The
+/// Forward passes on a GPU by our own kernels, about ten launches per layer. The bits of a token's
+/// logits do not depend on how many tokens and sequences share the pass, where they stand in it,
+/// how earlier tokens were split into passes, or whether the token is on a tree's branch. The
 /// residual stream is float32 in every precision; keys and values are rounded to the type of the
 /// embeddings. On CUDA each kind of pass of up to kMaxGpuTokens is captured as a graph, by
 /// prepare() or on first use; such passes are padded to keep the number of kinds small. Used by one
@@ -34,11 +35,9 @@ class GpuPass {
   const GpuKernels& kernels() const { return kernels_; }
 
   /// Transformer::forward() for a model that refusal() accepts, except that nothing is committed.
-  /// None if the kernels do not take the pass: more than kMaxGpuTokens tokens, unless they are a
-  /// few from each of several sequences without trees; under autocast or in training; a model of
-  /// other types; out of memory. The width-invariant mode also takes more tokens than that, in
-  /// several runs, unless they form a tree; out of memory then throws. Error for a launch that CUDA
-  /// rejects, and if another pass is under way.
+  /// None if the kernels do not take the pass: a tree of more than kMaxGpuTokens tokens; under
+  /// autocast or in training; a model of other types. Error for a launch that CUDA rejects, and if
+  /// another pass is under way.
   std::optional<at::Tensor> run(const TransformerParts& model, std::span<const SequenceStep> steps);
 
   /// Captures the graphs that conversations use, so that none of them waits for it.
@@ -58,6 +57,9 @@ class GpuPass {
   PassGraphs* graphs(const TransformerParts& model);
   at::Tensor run_few(const TransformerParts& model, std::span<const SequenceStep> steps);
   at::Tensor run_many(const TransformerParts& model, std::span<const SequenceStep> steps);
+  /// run_many(), or none.
+  std::optional<at::Tensor> run_if_there_is_memory(const TransformerParts& model,
+                                                   std::span<const SequenceStep> steps);
   at::Tensor run_in_parts(const TransformerParts& model, std::span<const SequenceStep> steps);
 
   const GpuKernels& kernels_;

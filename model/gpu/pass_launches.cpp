@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/error.h"
-#include "model/gpu/joined_products.h"
+#include "model/gpu/pass_products.h"
 #include "model/stream_priority.h"
 
 namespace predgen {
@@ -51,6 +52,7 @@ class PassLaunches {
       tiles_ = reinterpret_cast<const int32_t*>(inputs + memory.tiles_begin());
     }
     caches_ = reinterpret_cast<const GpuCache*>(inputs + memory.caches_begin());
+    products_.emplace(kernels, tokens_, memory.counters);
     const int64_t T = kind.num_tokens, D = config_.head_dim, H = config_.num_heads;
     const at::TensorOptions wide = options_.dtype(at::kFloat);
     hidden_TE_ = at::empty({T, config_.hidden_size}, wide);
@@ -84,8 +86,7 @@ class PassLaunches {
       last.num_rows = static_cast<int>(kind_.num_logits);
       last.x = x_NE.mutable_data_ptr();
       kernels_.norm(type_, last, stream_);
-      const bool is_wide = model_.head.width_invariant || model_.head.quantized;
-      logits_NV_.copy_(is_wide ? model_.head.wide(x_NE) : model_.head(x_NE));
+      logits_NV_.copy_(products_->wide(model_.head, x_NE));
     }
     if (const char* problem = kernels_.error()) {
       throw Error("the kernels of a pass cannot be launched: {}", problem);
@@ -146,8 +147,7 @@ class PassLaunches {
     const int D = static_cast<int>(config_.head_dim);
     const AttentionSpec& spec = attention.spec;
     const auto scalar = static_cast<float>(spec.query_scalar > 0 ? spec.query_scalar : D);
-    const JoinedProducts qkv =
-        JoinedProducts::multiply({&attention.q, &attention.k, &attention.v}, x_TE_);
+    const JoinedProducts qkv = products_->joined({&attention.q, &attention.k, &attention.v}, x_TE_);
     const GpuCache* caches = caches_ + index;
     kernels_.place_heads(type_,
                          {.q = qkv.rows[0],
@@ -193,11 +193,11 @@ class PassLaunches {
                      .num_tiles = static_cast<int>(
                          tiles_ ? kind_.num_tiles : (kind_.num_tokens - 1) / kind_.tile + 1)},
                     stream_);
-    return attention.o(heads_THD_);
+    return (*products_)(attention.o, heads_THD_);
   }
 
   at::Tensor feed_forward(const FeedForward& mlp) {
-    const JoinedProducts products = JoinedProducts::multiply({&mlp.gate, &mlp.up}, x_TE_);
+    const JoinedProducts products = products_->joined({&mlp.gate, &mlp.up}, x_TE_);
     kernels_.gate(type_,
                   {.gate = products.rows[0],
                    .up = products.rows[1],
@@ -208,7 +208,7 @@ class PassLaunches {
                    .is_gelu = mlp.spec.activation == Activation::kGeluTanh,
                    .x = gated_TI_.mutable_data_ptr()},
                   stream_);
-    return mlp.down(gated_TI_);
+    return (*products_)(mlp.down, gated_TI_);
   }
 
   const GpuKernels& kernels_;
@@ -223,6 +223,7 @@ class PassLaunches {
   const int32_t* tiles_ = nullptr;
   const GpuCache* caches_;
   const at::Tensor logits_NV_;
+  std::optional<PassProducts> products_;
   int64_t num_splits_ = 0;
   at::Tensor hidden_TE_, x_TE_, heads_THD_, gated_TI_, queries_, parts_, angles_;
 };

@@ -19,7 +19,8 @@ struct PassMemory {
   // uint8: GpuTokens, then int32 rows whose logits are requested, then int32 first tokens of tiles,
   // then GpuCaches [steps,layers].
   at::Tensor inputs;
-  at::Tensor logits;  // float32 [*,V]
+  at::Tensor logits;    // float32 [*,V]
+  at::Tensor counters;  // counters_for() any of the model's products
 };
 static_assert(sizeof(GpuToken) % alignof(int32_t) == 0 &&
               (sizeof(GpuToken) + 2 * sizeof(int32_t)) % alignof(GpuCache) == 0);
@@ -29,9 +30,8 @@ inline const void* data_of(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.const_data_ptr() : nullptr;
 }
 
-/// Launches a pass of this kind on the current stream: LibTorch's products, and kernels between
-/// them. Returns logits [N,V], N padded, which the next pass overwrites. Error for a launch that is
-/// rejected.
+/// Launches a pass of this kind on the current stream. Returns logits [N,V], N padded, which the
+/// next pass overwrites. Error for a launch that is rejected.
 at::Tensor launch_pass(const GpuKernels& kernels, const TransformerParts& model,
                        const PassKind& kind, const PassMemory& memory);
 

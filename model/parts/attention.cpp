@@ -62,30 +62,6 @@ at::Tensor attend(const Attention& part, const at::Tensor& queries, const at::Te
   return attended.reshape({B, H, T, D}).transpose(1, 2).reshape({B, T, H * D});
 }
 
-/// Runs each of the queries [1,H,T,D] separately over the keys and values [1,G,S,D] that it sees:
-/// the same call as in a pass over this token alone, whatever else the pass holds.
-at::Tensor attend_one_by_one(const Attention& part, const at::Tensor& queries,
-                             const at::Tensor& keys, const at::Tensor& values,
-                             const CachedRows& rows) {
-  const int64_t window = part.spec.window;
-  const int64_t H = queries.size(1), T = queries.size(2), D = queries.size(3);
-  const int64_t G = keys.size(1), past = keys.size(2) - T;
-  std::vector<at::Tensor> attended;
-  for (int64_t i = 0; i < T; ++i) {
-    const auto seen = [&](const at::Tensor& all) {
-      const at::Tensor some = rows.paths.empty()
-                                  ? all.narrow(2, 0, past + i + 1)
-                                  : all.index_select(2, rows.paths[static_cast<size_t>(i)]);
-      const int64_t count = window > 0 ? std::min(window, some.size(2)) : some.size(2);
-      return some.narrow(2, some.size(2) - count, count);
-    };
-    // Heads that share keys become further queries: much faster on a CPU.
-    const at::Tensor query = queries.narrow(2, i, 1).reshape({1, G, H / G, D});
-    attended.push_back(weigh(part, query, seen(keys), seen(values)).reshape({1, 1, H * D}));
-  }
-  return at::cat(attended, 1);
-}
-
 }  // namespace
 
 void Attention::add_weights(const ModelConfig& config, const AttentionSpec& spec,
@@ -159,26 +135,23 @@ at::Tensor Attention::operator()(const ModelConfig& config, const at::Tensor& in
                                  std::span<const Rotation> rotations,
                                  std::span<CachedRows> sequences,
                                  const at::Tensor& gate_1T1) const {
-  return run(
-      config, input_1TE, rotations[static_cast<size_t>(spec.rope)], gate_1T1,
-      [&](const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values) {
-        std::vector<at::Tensor> attended;
-        int64_t begin = 0;
-        for (CachedRows& rows : sequences) {
-          const auto own = [&](const at::Tensor& all) {
-            return sequences.size() == 1 ? all : all.narrow(2, begin, rows.num_new);
-          };
-          const auto [seen_keys, seen_values] =
-              spec.shares >= 0 ? rows.state->appended(place)
-                               : rows.state->append(place, own(keys), own(values));
-          attended.push_back(
-              width_invariant
-                  ? attend_one_by_one(*this, own(queries), seen_keys, seen_values, rows)
-                  : attend(*this, own(queries), seen_keys, seen_values, rows.masks(spec.window)));
-          begin += rows.num_new;
-        }
-        return attended.size() == 1 ? attended.front() : at::cat(attended, 1);
-      });
+  return run(config, input_1TE, rotations[static_cast<size_t>(spec.rope)], gate_1T1,
+             [&](const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values) {
+               std::vector<at::Tensor> attended;
+               int64_t begin = 0;
+               for (CachedRows& rows : sequences) {
+                 const auto own = [&](const at::Tensor& all) {
+                   return sequences.size() == 1 ? all : all.narrow(2, begin, rows.num_new);
+                 };
+                 const auto [seen_keys, seen_values] =
+                     spec.shares >= 0 ? rows.state->appended(place)
+                                      : rows.state->append(place, own(keys), own(values));
+                 attended.push_back(
+                     attend(*this, own(queries), seen_keys, seen_values, rows.masks(spec.window)));
+                 begin += rows.num_new;
+               }
+               return attended.size() == 1 ? attended.front() : at::cat(attended, 1);
+             });
 }
 
 at::Tensor Attention::run(const ModelConfig& config, const at::Tensor& input_BTE,
@@ -186,7 +159,7 @@ at::Tensor Attention::run(const ModelConfig& config, const at::Tensor& input_BTE
                           const Attend& attend) const {
   const int64_t B = input_BTE.size(0), T = input_BTE.size(1), D = config.head_dim_of(spec);
   const auto normed = [&](const at::Tensor& input, const at::Tensor& weight) {
-    return rms_norm(config, input, weight, width_invariant);
+    return rms_norm(config, input, weight);
   };
   const int64_t H = config.num_heads, G = config.num_kv_heads_of(spec);
   const auto placed = [&](at::Tensor x, const at::Tensor& norm_weight, int64_t count) {
@@ -207,7 +180,7 @@ at::Tensor Attention::run(const ModelConfig& config, const at::Tensor& input_BTE
     const at::Tensor made = k(input_BTE, gate_BT1);
     keys = rotation(placed(made, k_norm, G));
     values = placed(spec.value_is_key ? made : v(input_BTE, gate_BT1), {}, G);
-    if (spec.value_norm) values = unit_norm(config, values, width_invariant);
+    if (spec.value_norm) values = unit_norm(config, values);
   }
   const at::Tensor attended = attend(queries, keys, values);
   return o(opening.defined() ? attended * opening : attended, gate_BT1);

@@ -26,9 +26,6 @@ struct CachedRows {
   SequenceState* state;
   int64_t num_new;
   AttentionMasks masks;
-  /// In a width-invariant pass over a tree, for each new token: the places of the keys that it
-  /// sees, in order. Empty: all up to its own.
-  std::vector<at::Tensor> paths{};
   /// What layers that keep a state find, at snapshot_points(); of a tree, its tree_parents().
   std::vector<NewStates> points{};
   std::vector<int64_t> parents{};
@@ -61,12 +58,11 @@ class Attention {
   void add_others(NamedTensors& to) const;  // norms and sinks, by name
 
   AttentionSpec spec;
-  int64_t layer;                 // of the model
-  int64_t place;                 // among the layers that keep rows
-  at::Tensor q_norm, k_norm;     // undefined without AttentionSpec::qk_norm
-  at::Tensor sinks;              // [H], undefined without AttentionSpec::sinks
-  Linear q, k, v, o;             // k and v are empty where the spec has none
-  bool width_invariant = false;  // see Transformer::set_width_invariant()
+  int64_t layer;              // of the model
+  int64_t place;              // among the layers that keep rows
+  at::Tensor q_norm, k_norm;  // undefined without AttentionSpec::qk_norm
+  at::Tensor sinks;           // [H], undefined without AttentionSpec::sinks
+  Linear q, k, v, o;          // k and v are empty where the spec has none
 
  private:
   /// Queries [B,H,T,D], keys and values [B,G,T,D] to the concatenated heads' outputs, [B,T,H*D].

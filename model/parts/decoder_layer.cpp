@@ -112,18 +112,10 @@ NamedTensors DecoderLayer::named_others() const {
   return others;
 }
 
-void DecoderLayer::set_width_invariant(bool on) {
-  width_invariant_ = on;
-  if (attention) attention->width_invariant = on;
-  if (experts) experts->width_invariant = on;
-  if (recurrence) recurrence->width_invariant = on;
-  for (Linear* linear : linears()) linear->width_invariant = on;
-}
-
 at::Tensor DecoderLayer::operator()(const ModelConfig& config, const at::Tensor& hidden_BTE,
                                     std::span<const Rotation> rotations, const at::Tensor& mask,
                                     const at::Tensor& gate_BT1, SideInputs* side) const {
-  const at::Tensor input = rms_norm(config, hidden_BTE, attention_norm.before, width_invariant_);
+  const at::Tensor input = rms_norm(config, hidden_BTE, attention_norm.before);
   PREDGEN_CHECK(attention || !mask.defined(), "packed rows in a layer that keeps a state");
   const at::Tensor mixed = attention ? (*attention)(config, input, rotations, mask, gate_BT1,
                                                     side ? &side->shared : nullptr)
@@ -136,7 +128,7 @@ at::Tensor DecoderLayer::operator()(const ModelConfig& config, const at::Tensor&
                                     std::span<const Rotation> rotations,
                                     std::span<CachedRows> sequences, const at::Tensor& gate_1T1,
                                     const at::Tensor& layer_inputs_1TLP) const {
-  const at::Tensor input = rms_norm(config, hidden_1TE, attention_norm.before, width_invariant_);
+  const at::Tensor input = rms_norm(config, hidden_1TE, attention_norm.before);
   const at::Tensor mixed = attention ? (*attention)(config, input, rotations, sequences, gate_1T1)
                                      : (*recurrence)(input, place_, sequences, gate_1T1);
   return add_feed_forward(config, hidden_1TE, mixed, gate_1T1, layer_inputs_1TLP);
@@ -146,7 +138,7 @@ at::Tensor DecoderLayer::add_feed_forward(const ModelConfig& config, const at::T
                                           const at::Tensor& mixed_BTE, const at::Tensor& gate_BT1,
                                           const at::Tensor& layer_inputs_BTLP) const {
   const auto normed = [&](const at::Tensor& input, const at::Tensor& weight) {
-    return rms_norm(config, input, weight, width_invariant_);
+    return rms_norm(config, input, weight);
   };
   const at::Tensor hidden = hidden_BTE + normed(mixed_BTE, attention_norm.after);
   const at::Tensor input = normed(hidden, mlp_norm.before);
@@ -163,8 +155,7 @@ at::Tensor DecoderLayer::add_feed_forward(const ModelConfig& config, const at::T
   }
   at::Tensor result = hidden + normed(output, mlp_norm.after);
   if (layer_input) {
-    result = result + (*layer_input)(config, result, layer_inputs_BTLP.select(2, index_), gate_BT1,
-                                     width_invariant_);
+    result = result + (*layer_input)(config, result, layer_inputs_BTLP.select(2, index_), gate_BT1);
   }
   return output_scale.defined() ? result * output_scale : result;
 }

@@ -52,8 +52,6 @@ class DecoderLayer {
   std::vector<Linear*> linears();
   /// What the layer has beside linears(), by name.
   NamedTensors named_others() const;
-  /// See Transformer::set_width_invariant().
-  void set_width_invariant(bool on);
 
   NormPair attention_norm, mlp_norm;  // also of experts in place of an MLP
   // Of experts beside an MLP, and of what that MLP makes, [E].
@@ -75,7 +73,6 @@ class DecoderLayer {
   int64_t index_;
   int64_t place_;  // among the layers that keep the same
   LayerNorms names_;
-  bool width_invariant_ = false;
 };
 
 }  // namespace predgen

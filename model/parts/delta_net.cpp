@@ -189,8 +189,7 @@ at::Tensor DeltaNet::advance(const at::Tensor& tokens_nW, LayerState& state) con
       .betas = at::sigmoid(parts[2]).t(),
       .decays =
           (-A_log_H.to(at::kFloat).exp() * at::softplus(parts[3] + dt_bias_H.to(at::kFloat))).t()};
-  const at::Tensor found_HnV =
-      n < kFewest || width_invariant ? one_by_one(tokens, S) : in_chunks(tokens, S);
+  const at::Tensor found_HnV = n < kFewest ? one_by_one(tokens, S) : in_chunks(tokens, S);
   state = {at::cat(
       {seen_NU.narrow(0, n, K - 1).transpose(0, 1).reshape({N, -1}), S.reshape({N, -1})}, 1)};
   const at::Tensor found_nHV = found_HnV.transpose(0, 1);

@@ -37,7 +37,7 @@ class DeltaNet : public RecurrentPart {
   DeltaNet(const DeltaNetShape& shape, double eps, const LayerSource& source);
 
   at::Tensor read(const at::Tensor& input_BTE, const at::Tensor& gate_BT1) const override;
-  /// Token by token for few of them, or where width_invariant is set; else 64 at a time.
+  /// Token by token for few of them; else 64 at a time.
   at::Tensor advance(const at::Tensor& tokens_nW, LayerState& state) const override;
   at::Tensor write(const at::Tensor& found_BTM, const at::Tensor& gate_BT1) const override;
   std::vector<Linear*> linears() override { return {&out, &qkv, &opening, &beta, &alpha}; }

@@ -171,9 +171,9 @@ Experts::Choice Experts::choose(const ModelConfig& config, const at::Tensor& rou
   at::Tensor seen = routed_TE;
   if (input_scale.defined()) {
     const double root = std::sqrt(static_cast<double>(config.hidden_size));
-    seen = unit_norm(config, seen, width_invariant) * input_scale / root;
+    seen = unit_norm(config, seen) * input_scale / root;
   }
-  const at::Tensor logits_TX = (width_invariant ? router.wide(seen) : router(seen)).to(at::kFloat);
+  const at::Tensor logits_TX = router(seen).to(at::kFloat);
   at::Tensor scores_TX = logits_TX;
   if (spec.routing == Routing::kSoftmax) scores_TX = at::softmax(logits_TX, -1);
   if (spec.routing == Routing::kSigmoid) scores_TX = at::sigmoid(logits_TX);

@@ -50,8 +50,7 @@ class Experts {
   at::Tensor score_bias;                 // [X] float32
   at::Tensor input_scale, expert_scale;  // [E], [X]
   std::optional<FeedForward> shared;
-  Linear share;                  // [1,E], never packed
-  bool width_invariant = false;  // see Transformer::set_width_invariant()
+  Linear share;  // [1,E], never packed
 };
 
 }  // namespace predgen

@@ -57,7 +57,7 @@ at::Tensor LayerInputs::operator()(const ModelConfig& config, const at::Tensor& 
   const at::Tensor looked_up = (rows * row_scale(config)).view(sizes).to(type);
   const at::Tensor projected =
       (projection(embedded_BTE) / root(config.hidden_size)).view(sizes).to(type);
-  const at::Tensor normed = rms_norm(config, projected, norm, projection.width_invariant);
+  const at::Tensor normed = rms_norm(config, projected, norm);
   return (normed + looked_up) * std::sqrt(0.5);
 }
 
@@ -82,11 +82,10 @@ LayerInput::LayerInput(const LayerSource& source)
       norm(source.norm(kInputNorm)) {}
 
 at::Tensor LayerInput::operator()(const ModelConfig& config, const at::Tensor& hidden_BTE,
-                                  const at::Tensor& own_BTP, const at::Tensor& adapter_gate,
-                                  bool width_invariant) const {
+                                  const at::Tensor& own_BTP, const at::Tensor& adapter_gate) const {
   const at::Tensor opened =
       activated(Activation::kGeluTanh, gate(hidden_BTE, adapter_gate), own_BTP);
-  return rms_norm(config, out(opened, adapter_gate), norm, width_invariant);
+  return rms_norm(config, out(opened, adapter_gate), norm);
 }
 
 void LayerInput::add_others(NamedTensors& to) const {

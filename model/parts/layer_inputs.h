@@ -41,8 +41,7 @@ class LayerInput {
 
   /// [B,T,E] to [B,T,E]; `own_BTP`: the layer's. `adapter_gate`: the gate of Linear.
   at::Tensor operator()(const ModelConfig& config, const at::Tensor& hidden_BTE,
-                        const at::Tensor& own_BTP, const at::Tensor& adapter_gate,
-                        bool width_invariant) const;
+                        const at::Tensor& own_BTP, const at::Tensor& adapter_gate) const;
   std::vector<Linear*> linears() { return {&gate, &out}; }
   void add_others(NamedTensors& to) const;
 

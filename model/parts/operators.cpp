@@ -1,17 +1,11 @@
 #include "model/parts/operators.h"
 
 #include "core/error.h"
-#include "kernels/row_tiles.h"
 
 namespace predgen {
 
-at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight,
-                    bool width_invariant) {
+at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight) {
   if (!weight.defined()) return input;
-  if (width_invariant && input.is_cuda()) {
-    return in_row_tiles(input, kTileRows,
-                        [&](const at::Tensor& tile) { return rms_norm(config, tile, weight); });
-  }
   const at::Tensor wide = input.to(at::kFloat);
   const at::Tensor scale = at::rsqrt(wide.square().mean(-1, true) + config.rms_norm_eps);
   const double offset = config.norm_offset;
@@ -35,11 +29,7 @@ at::Tensor activated(Activation activation, const at::Tensor& gates, const at::T
   throw Error("an unknown activation");
 }
 
-at::Tensor unit_norm(const ModelConfig& config, const at::Tensor& input, bool width_invariant) {
-  if (width_invariant && input.is_cuda()) {
-    return in_row_tiles(input, kTileRows,
-                        [&](const at::Tensor& tile) { return unit_norm(config, tile, false); });
-  }
+at::Tensor unit_norm(const ModelConfig& config, const at::Tensor& input) {
   const at::Tensor wide = input.to(at::kFloat);
   const at::Tensor scale = at::rsqrt(wide.square().mean(-1, true) + config.rms_norm_eps);
   return (wide * scale).to(input.scalar_type());

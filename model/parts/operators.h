@@ -9,15 +9,14 @@ namespace predgen {
 // What several parts compute in LibTorch's operators.
 
 /// RMSNorm over the last dimension, as the architecture computes it; `input` itself if `weight` is
-/// undefined. `width_invariant`: see Transformer::set_width_invariant().
-at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight,
-                    bool width_invariant = false);
+/// undefined.
+at::Tensor rms_norm(const ModelConfig& config, const at::Tensor& input, const at::Tensor& weight);
 
 /// What a gated MLP makes of its gates and the products beside them.
 at::Tensor activated(Activation activation, const at::Tensor& gates, const at::Tensor& products);
 
 /// RMSNorm over the last dimension, without a weight.
-at::Tensor unit_norm(const ModelConfig& config, const at::Tensor& input, bool width_invariant);
+at::Tensor unit_norm(const ModelConfig& config, const at::Tensor& input);
 
 /// cap * tanh(x / cap); x where cap is 0.
 at::Tensor soft_cap(const at::Tensor& x, double cap);

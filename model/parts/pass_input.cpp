@@ -5,18 +5,6 @@
 namespace predgen {
 namespace {
 
-/// CachedRows::paths.
-std::vector<at::Tensor> paths_of(const SequenceStep& step, at::Device device) {
-  std::vector<at::Tensor> paths;
-  if (!step.tree_TT.defined()) return paths;
-  const int64_t past = step.state->length();
-  for (const at::Tensor& sees_T : step.tree_TT.unbind()) {
-    const at::Tensor fresh = sees_T.nonzero().squeeze(1) + past;
-    paths.push_back(at::cat({at::arange(past, at::kLong), fresh}).to(device));
-  }
-  return paths;
-}
-
 AttentionMasks masks_of(const SequenceStep& step, const std::vector<int64_t>& depths,
                         int64_t num_folded, const at::TensorOptions& options) {
   const int64_t past = step.state->length(), T = static_cast<int64_t>(step.tokens.size());
@@ -39,7 +27,6 @@ PassInput::PassInput(std::span<const SequenceStep> steps, const Options& how) {
     tokens.insert(tokens.end(), step.tokens.begin(), step.tokens.end());
     for (const int64_t depth : depths) positions.push_back(step.state->length() + depth);
     rows.push_back({step.state, T, masks_of(step, depths, how.num_folded, how.options)});
-    if (how.width_invariant) rows.back().paths = paths_of(step, how.options.device());
     if (how.num_states == 0) continue;
     for (const int64_t point : snapshot_points(step)) {
       rows.back().points.push_back({point, std::vector<LayerState>(how.num_states)});

@@ -17,7 +17,6 @@ namespace predgen {
 /// What the layers see of a pass over several sequences.
 struct PassInput {
   struct Options {
-    bool width_invariant;
     size_t num_states;          // layers that keep one
     int64_t num_folded;         // AttentionMasks'
     at::TensorOptions options;  // of queries

@@ -25,7 +25,7 @@ class RecurrentPart {
   virtual at::Tensor read(const at::Tensor& input_BTE, const at::Tensor& gate_BT1) const = 0;
   /// Reads tokens [n,W] after those that `state` has read; gives [n,M] and replaces the state.
   /// Never writes into the state's tensors, which snapshots share. How many tokens a call has
-  /// changes nothing but rounding, and not that where width_invariant is set.
+  /// changes nothing but rounding.
   virtual at::Tensor advance(const at::Tensor& tokens_nW, LayerState& state) const = 0;
   virtual at::Tensor write(const at::Tensor& found_BTM, const at::Tensor& gate_BT1) const = 0;
 
@@ -33,8 +33,6 @@ class RecurrentPart {
   virtual std::vector<Linear*> linears() = 0;
   /// All other weights that it has, by name.
   virtual void add_others(NamedTensors& to) const = 0;
-
-  bool width_invariant = false;  // see Transformer::set_width_invariant()
 
   /// Runs whole rows from the beginning, [B,T,E] to [B,T,E].
   at::Tensor operator()(const at::Tensor& input_BTE, const at::Tensor& gate_BT1) const;

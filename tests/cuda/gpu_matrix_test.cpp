@@ -1,8 +1,9 @@
-// Products with weights in few bits on a GPU against exact arithmetic.
+// Products with weights in few bits and in bfloat16 on a GPU against exact arithmetic.
 #include "model/gpu/gpu_matrix.h"
 
 #include <fmt/format.h>
 
+#include "model/gpu/gpu_product.h"
 #include "model/gpu/gpu_support.h"
 #include "tests/cuda/on_device.h"
 #include "tests/fakes/code_books.h"
@@ -64,6 +65,30 @@ TEST_P(GpuMatrixOnDevice, ARowDoesNotDependOnTheOthers) {
       EXPECT_TRUE(at::equal(some, all.narrow(0, 5, rows))) << rows;
       EXPECT_TRUE(
           at::equal(some, multiply(*group_kernels(device()), matrix, x.narrow(0, 5, rows), {})));
+    }
+  }
+}
+
+/// Of the shapes of a 0.5B model's layers and head, and one with ends that are not full.
+TEST_P(GpuMatrixOnDevice, ProductsOfBfloat16AreExactAndOfOneMode) {
+  for (const auto& [out, in] :
+       {std::pair<int64_t, int64_t>{1152, 896}, {896, 4864}, {30'000, 896}, {33, 1096}}) {
+    const at::Tensor weight = normal({out, in}, 1).to(at::kBFloat16).to(device());
+    const at::Tensor counters = counters_for(out, device());
+    const at::Tensor x = random_rows(300, in).to(device());
+    const auto run = [&](int64_t begin, int64_t rows, int splits = 0) {
+      return multiply_bfloat16(*group_kernels(device()), weight, counters, x.narrow(0, begin, rows),
+                               {}, at::kFloat, splits);
+    };
+    const at::Tensor all = run(0, 300);
+    EXPECT_LT(relative(all.cpu().to(at::kDouble),
+                       at::linear(x.cpu().to(at::kDouble), weight.cpu().to(at::kDouble))),
+              1e-5);
+    for (const int64_t rows : {1, 3, 8, 12, 24, 40, 72, 100}) {
+      for (const int splits : {1, 4, 8}) {
+        EXPECT_TRUE(at::equal(run(150, rows, splits), all.narrow(0, 150, rows)))
+            << rows << " rows, " << splits << " splits";
+      }
     }
   }
 }

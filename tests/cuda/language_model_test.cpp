@@ -146,12 +146,15 @@ TEST_P(LanguageModelOnDevice, PassesNeedNotBeWaitedFor) {
 TEST_P(LanguageModelOnDevice, WidthsShareTheirBits) {
   for (const auto& [dtype, quantization] : {std::pair{"fp32", Quantization::kNone},
                                             {"bf16", Quantization::kNone},
-                                            {"bf16", Quantization::kInt8}}) {
-    const auto model = load_model(*open_checkpoint(folder_.path()), {},
-                                  {.device = GetParam(),
-                                   .dtype = dtype,
-                                   .quantization = quantization,
-                                   .width_invariant = true});
+                                            {"bf16", Quantization::kInt8},
+                                            {"bf16", Quantization::kInt4}}) {
+    const auto model = load(GetParam(), dtype, quantization);
+    if (quantization == Quantization::kNone) {
+      LoraConfig lora;
+      lora.rank = 4;
+      attach_lora(*model, lora, 2);
+      for (Linear* linear : model->linears()) linear->lora_B.detach_().fill_(0.02);
+    }
     const TokenIds tokens = token_ids(200, 4);
     const auto run = [&](int64_t width) {
       KvPool pool(model->kv_layout());
@@ -168,7 +171,7 @@ TEST_P(LanguageModelOnDevice, WidthsShareTheirBits) {
       return at::cat(logits).cpu();
     };
     const at::Tensor one_by_one = run(1);
-    for (const int64_t width : {7, 64, 100, 200}) {
+    for (const int64_t width : {2, 7, 17, 64, 72, 100, 200}) {
       EXPECT_TRUE(run(width).equal(one_by_one)) << dtype << ", " << width;
     }
   }

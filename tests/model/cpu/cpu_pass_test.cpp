@@ -54,17 +54,6 @@ TEST_P(CpuPassOf, Float32IsLibTorchs) {
   EXPECT_LT(relative(run(*model, true, 3), exact), 1e-5);
 }
 
-/// What the mode does on other devices, whose bits only these can show.
-TEST_P(CpuPassOf, TheWidthInvariantModeOfOtherDevicesGivesTheSameLogits) {
-  for (const Quantization kind : {Quantization::kNone, Quantization::kInt8}) {
-    const auto model = make(at::kFloat);
-    if (kind != Quantization::kNone) model->quantize(kind);
-    const at::Tensor exact = run(*model, false);
-    model->set_width_invariant(true);
-    EXPECT_LT(relative(run(*model, false, 9), exact), kind == Quantization::kNone ? 1e-5 : 0.03);
-  }
-}
-
 /// The same weights in float32 say what is exact.
 TEST_P(CpuPassOf, Bfloat16IsNoFartherOffThanLibTorchs) {
   const auto model = make(at::kBFloat16);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <random>
 #include <set>
@@ -41,6 +42,11 @@ class Numbers {
   explicit Numbers(uint64_t seed) : random_(seed) {}
   float next() { return static_cast<float>(random_() % 2001) / 1000.0f - 1.0f; }
   uint32_t bits() { return static_cast<uint32_t>(random_()); }
+  /// Two in bfloat16.
+  uint32_t pair() {
+    const uint32_t low = std::bit_cast<uint32_t>(next()) >> 16;
+    return low | (std::bit_cast<uint32_t>(next()) & 0xFFFF0000);
+  }
   Buffer<float> floats(size_t count) {
     Buffer<float> values(count);
     for (size_t i = 0; i < count; ++i) values.data()[i] = next();
@@ -50,10 +56,7 @@ class Numbers {
   Buffer<uint16_t> halves(size_t count) {
     Buffer<uint16_t> values(count);
     for (size_t i = 0; i < count; ++i) {
-      const float value = next();
-      uint32_t bits = 0;
-      memcpy(&bits, &value, 4);
-      values.data()[i] = static_cast<uint16_t>(bits >> 16);
+      values.data()[i] = static_cast<uint16_t>(std::bit_cast<uint32_t>(next()) >> 16);
     }
     return values;
   }
@@ -108,7 +111,8 @@ class ProductMemory {
         y_(2 * num_outputs(kind)),
         parts_(static_cast<size_t>(num_gpu_parts(kind.out, 8))),
         counters_(static_cast<size_t>(num_gpu_counters(kind.out))) {
-    std::generate_n(words_.data(), num_words(kind), [&] { return numbers_.bits(); });
+    std::generate_n(words_.data(), num_words(kind),
+                    [&] { return kind.bits == 16 ? numbers_.pair() : numbers_.bits(); });
     std::generate_n(scales_.data(), num_scales(kind),
                     [&] { return to_half(numbers_.next() / 16); });
     product = {.words = words_.data(),
@@ -150,10 +154,12 @@ class ProductMemory {
     return static_cast<size_t>((kind.out + 15) / 16);
   }
   static size_t num_words(const Product& kind) {
+    if (kind.bits == 16) return static_cast<size_t>(kind.out * kind.in / 2);
     const int64_t chunk = kind.bits == 4 ? 64 : 32;
     return num_panels(kind) * static_cast<size_t>((kind.in + chunk - 1) / chunk) * 128;
   }
   static size_t num_scales(const Product& kind) {
+    if (kind.bits == 16) return 0;
     return num_panels(kind) * static_cast<size_t>(kind.in / kind.group) * 16 *
            (kind.has_offsets ? 2 : 1);
   }
@@ -175,12 +181,15 @@ EmulationReport check_product(const Product& kind, int num_splits) {
 TEST(CheckedKernels, ProductsOfEveryInstance) {
   const std::pair<Product, int> kinds[] = {
       // kind, splits
-      {{4, 48, 640, 128, true, 0, 1}, 1},  {{4, 16, 640, 64, true, 0, 2}, 1},
-      {{8, 16, 320, 32, true, 0, 4}, 1},   {{8, 32, 544, 32, true, 0, 8}, 1},
-      {{4, 16, 576, 64, false, 1, 3}, 1},  {{4, 33, 576, 32, false, 0, 9}, 8},
-      {{4, 144, 576, 16, true, 0, 17}, 4}, {{8, 19, 304, 304, false, 0, 30}, 1},
-      {{8, 24, 160, 16, false, 0, 41}, 1}, {{4, 16, 576, 64, false, 2, 20}, 4},
-      {{4, 16, 576, 128, true, 0, 70}, 1}};
+      {{4, 48, 640, 128, true, 0, 1}, 1},     {{4, 16, 640, 64, true, 0, 2}, 1},
+      {{8, 16, 320, 32, true, 0, 4}, 1},      {{8, 32, 544, 32, true, 0, 8}, 1},
+      {{4, 16, 576, 64, false, 1, 3}, 1},     {{4, 33, 576, 32, false, 0, 9}, 8},
+      {{4, 144, 576, 16, true, 0, 17}, 4},    {{8, 19, 304, 304, false, 0, 30}, 1},
+      {{8, 24, 160, 16, false, 0, 41}, 1},    {{4, 16, 576, 64, false, 2, 20}, 4},
+      {{4, 16, 576, 128, true, 0, 70}, 1},    {{16, 40, 648, 648, false, 0, 3}, 1},
+      {{16, 24, 72, 72, false, 0, 8}, 1},     {{16, 144, 584, 584, false, 0, 20}, 4},
+      {{16, 33, 1096, 1096, false, 0, 9}, 8}, {{16, 16, 200, 200, false, 0, 70}, 1},
+      {{4, 16, 128, 64, true, 0, 150}, 4},    {{16, 16, 64, 64, false, 0, 150}, 4}};
   for (const auto& [kind, splits] : kinds) {
     SCOPED_TRACE(fmt::format("{} bits, {} x {}, groups of {}, {} rows, {} splits", kind.bits,
                              kind.out, kind.in, kind.group, kind.rows, splits));
@@ -190,14 +199,15 @@ TEST(CheckedKernels, ProductsOfEveryInstance) {
     EXPECT_EQ(report.reads[4].conflicts(), 0);
     EXPECT_EQ(report.writes[3].conflicts(), 0);
     EXPECT_EQ(report.reads[3].conflicts(), 0);
-    EXPECT_GT(report.reads[4].accesses, 0);
+    EXPECT_GT(report.reads[kind.bits == 16 ? 3 : 4].accesses, 0);
   }
 }
 
 /// However many blocks share the inputs; twice, as counters are to be as they were.
 TEST(CheckedKernels, SplitsChangeNoBits) {
   for (const Product& kind :
-       {Product{4, 144, 576, 64, true, 0, 9}, Product{8, 19, 304, 304, false, 0, 24}}) {
+       {Product{4, 144, 576, 64, true, 0, 9}, Product{8, 19, 304, 304, false, 0, 24},
+        Product{16, 144, 584, 584, false, 0, 9}}) {
     ProductMemory memory(kind);
     memory.product.is_wide = true;
     memory.product.num_splits = 1;
@@ -235,6 +245,7 @@ struct Keys {
                         .step = step,
                         .place = place,
                         .position = place,
+                        .has_adapter = place % 2,
                         .num_consecutive = num_consecutive,
                         .others = {others, 0}});
     };
@@ -309,6 +320,47 @@ TEST(CheckedKernels, HeadsAndAttention) {
                        nullptr);
       };
       EXPECT_EQ(check(attend, x, is_wide ? kAll : kAll / 2).num_unwritten, 0);
+    }
+  }
+}
+
+TEST(CheckedKernels, Adapters) {
+  Numbers numbers(4);
+  const Keys keys(true, numbers);
+  constexpr int64_t kIn = 300, kOut = 270, kStride = 280, kRank = 5, kTokens = Keys::kTokens;
+  Buffer<float> x = numbers.floats(kTokens * kIn), a = numbers.floats(kRank * kIn);
+  Buffer<float> b = numbers.floats(kOut * kRank), base = numbers.floats(kTokens * kStride);
+  Buffer<float> narrow(kTokens * kRank), y(kTokens * kOut);
+  const auto adapt = [&](const GpuKernels& kernels) {
+    kernels.adapt(GpuType::kFloat32,
+                  {.x = x.data(),
+                   .a = a.data(),
+                   .b = b.data(),
+                   .tokens = keys.tokens.data(),
+                   .base = base.data(),
+                   .base_stride = kStride,
+                   .num_tokens = kTokens,
+                   .rank = kRank,
+                   .in = kIn,
+                   .out = kOut,
+                   .scaling = 0.5f,
+                   .narrow = narrow.data(),
+                   .y = y.data()},
+                  nullptr);
+  };
+  EXPECT_EQ(check(adapt, y, kTokens * kOut).num_unwritten, 0);
+  for (const int64_t token : {0, 1}) {
+    for (const int64_t output : {0, 256, 269}) {
+      double sum = 0.0;
+      for (int64_t r = 0; r < kRank && token == 1; ++r) {
+        double share = 0.0;
+        for (int64_t i = 0; i < kIn; ++i) {
+          share += double{x.data()[token * kIn + i]} * double{a.data()[r * kIn + i]};
+        }
+        sum += 0.5 * share * double{b.data()[output * kRank + r]};
+      }
+      EXPECT_NEAR(y.data()[token * kOut + output],
+                  sum + double{base.data()[token * kStride + output]}, 1e-5);
     }
   }
 }

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 BUDGET = pathlib.Path(__file__).with_name("gpu_budget.tsv")
-WIDE_STAGES = 6  # kWideStages of kernels/gpu/gpu_wide_product.cuh
+WIDE_STAGES = {4: 6, 8: 6, 16: 3}  # kWideStages of kernels/gpu/gpu_wide_product.cuh, by bits
 STEP_INPUTS, PANEL_OUTPUTS = 16, 16  # of a tensor core's product
 
 
@@ -35,14 +35,15 @@ def product_arguments(name: str) -> list[int] | None:
     if not found:
         return None
     bits, _, _, *numbers = found[2].split(", ")
-    panels, tiles, stages = (1, numbers[1], WIDE_STAGES) if found[1] == "wide" else (numbers[0], 1, numbers[1])
+    panels, tiles, stages = (1, numbers[1], WIDE_STAGES[int(bits)]) if found[1] == "wide" else (numbers[0], 1, numbers[1])
     return [int(bits), int(panels), int(tiles), int(stages)]
 
 
 def chunk_weights(name: str) -> int:
     """The weights of a product for which a warp takes its `instructions`."""
     bits, panels, *_ = product_arguments(name)
-    return panels * PANEL_OUTPUTS * 16 // bits * STEP_INPUTS
+    steps = 4 if bits == 16 else 16 // bits
+    return panels * PANEL_OUTPUTS * steps * STEP_INPUTS
 
 
 def short_name(name: str) -> str:
@@ -85,8 +86,8 @@ def read_kernels(code: pathlib.Path, tools: pathlib.Path) -> list[Kernel]:
                 lines = [line for line in (re.sub(r"/\*[0-9a-f]+\*/", "", one).strip() for one in texts[mangled].splitlines())
                          if line.endswith(":") or line.endswith(";")]
                 body = [line for line in loop_over_chunks(lines) if line.endswith(";") and not line.startswith("NOP")]
-                copies = [int(re.search(r"LDGSTS\S*?\.(\d+) ", line)[1]) // 8 if re.search(r"LDGSTS\S*?\.\d+ ", line) else 4
-                          for line in lines if "LDGSTS" in line]
+                sizes = [re.search(r"LDGSTS\S*?\.(\d+)", line) for line in lines if "LDGSTS" in line]
+                copies = [int(size[1]) // 8 if size else 4 for size in sizes]
                 # From 9.0 on, what the system keeps for itself is counted, too.
                 kept = 1024 if capability >= 90 else 0
                 kernels.append(Kernel(name=name, capability=capability, registers=int(registers), shared=int(shared) - kept,

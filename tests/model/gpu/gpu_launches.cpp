@@ -55,10 +55,10 @@ struct Kind {
   bool has_offsets;
   int book_bytes;
 };
-constexpr Kind kKinds[] = {{"int4", 4, 128, true, 0},  {"int8", 8, 0, false, 0},
-                           {"q4_0", 4, 32, false, 0},  {"q4_k", 4, 32, true, 0},
-                           {"q6_k", 8, 16, false, 0},  {"q5_k", 8, 32, true, 0},
-                           {"mxfp4", 4, 32, false, 1}, {"nf4", 4, 64, false, 2}};
+constexpr Kind kKinds[] = {
+    {"int4", 4, 128, true, 0},  {"int8", 8, 0, false, 0},  {"q4_0", 4, 32, false, 0},
+    {"q4_k", 4, 32, true, 0},   {"q6_k", 8, 16, false, 0}, {"q5_k", 8, 32, true, 0},
+    {"mxfp4", 4, 32, false, 1}, {"nf4", 4, 64, false, 2},  {"bf16", 16, 0, false, 0}};
 
 GpuKernels recorded() {
   return kernels_with([]() -> const char* { return nullptr; }, [](int) { return GpuSupport{}; });
@@ -66,6 +66,7 @@ GpuKernels recorded() {
 
 int64_t bytes_of(const Kind& kind, int64_t out, int64_t in) {
   const int64_t group = kind.group == 0 ? in : kind.group;
+  if (kind.bits == 16) return out * in * 2;
   return out * in * kind.bits / 8 + out * (in / group) * (kind.has_offsets ? 4 : 2);
 }
 
@@ -135,6 +136,11 @@ void instances() {
     GpuKeptPath path{};
     path.num_layers = path.num_key_heads = 1;
     recorded().keep_path(type, path, nullptr);
+    note = R"(, "what": "adapter", "rows": 1, "bytes": 0)";
+    GpuAdapter adapter{};
+    adapter.num_tokens = adapter.rank = 1;
+    adapter.out = 1;
+    recorded().adapt(type, adapter, nullptr);
   }
   for (const int64_t out : {3584, 37888}) {
     for (const int64_t rows : {1, 2, 4, 8, 16, 24, 32, 40, 72}) {
@@ -148,10 +154,12 @@ void instances() {
       for (const int book_bytes : {1, 2}) {
         product({"book", 4, 32, false, book_bytes}, "product", out, 3584, rows);
       }
+      product({"wide", 16, 0, false, 0}, "product", out, 3584, rows);
     }
   }
   note = R"(, "what": "widen", "rows": 0, "bytes": 0)";
   for (const Kind& kind : kKinds) {
+    if (kind.bits == 16) continue;
     GpuGroupProduct matrix{};
     matrix.bits = kind.bits;
     matrix.book.num_bytes = kind.book_bytes;
@@ -168,8 +176,8 @@ void pass(int tokens) {
     product(kind, "o", shape.hidden, shape.hidden, tokens);
     product(kind, "gate+up", 2 * shape.inner, shape.hidden, tokens);
     product(kind, "down", shape.hidden, shape.inner, tokens);
-    product(kKinds[1], fmt::format("head of {}", kind.name), shape.vocabulary, shape.hidden,
-            tokens);
+    product(kind.bits == 16 ? kind : kKinds[1], fmt::format("head of {}", kind.name),
+            shape.vocabulary, shape.hidden, tokens);
   }
 }
 

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <vector>
 
+#include "core/error.h"
+#include "model/weights/lora.h"
 #include "tests/model/gpu/emulated_kernels.h"
 #include "tests/model/gpu/kernel_models.h"
 
@@ -73,7 +75,8 @@ TEST_F(GpuPassKinds, ArePaddedToEights) {
   };
   model_->set_gpu_kernels(&counting);
   for (const int64_t width : {3, 16, 17, 33, 65, 73}) {
-    model_->forward({.state = cache.get(), .tokens = kernel_tokens(width)});
+    EXPECT_THROW(model_->forward({.state = cache.get(), .tokens = kernel_tokens(width)}),
+                 c10::OutOfMemoryError);
   }
   EXPECT_EQ(widths, (std::vector{4, 16, 24, 40, 72, 128}));
 }
@@ -124,6 +127,48 @@ TEST_F(GpuPassKinds, AConversationWaitsForNoneThatWasPrepared) {
   EXPECT_EQ(num_captures_, prepared);
 }
 
+/// What a graph has fixed tells it from others: that of an adapter, of its rank and scale.
+TEST_F(GpuPassKinds, AnotherAdapterIsAnotherKind) {
+  KvPool pool(model_->kv_layout());
+  const auto cache = pool.make_state(kCapacity);
+  const TokenIds tokens = kernel_tokens(3);
+  const auto num_captured = [&] {
+    const int before = num_captures_;
+    model_->forward({.state = cache.get(), .tokens = tokens});
+    return num_captures_ - before;
+  };
+  EXPECT_EQ(num_captured(), 1);
+  LoraConfig lora;
+  lora.rank = 3;
+  attach_lora(*model_, lora, 2);
+  EXPECT_EQ(num_captured(), 1);
+  for (Linear* linear : model_->linears()) linear->lora_scaling *= 2;
+  EXPECT_EQ(num_captured(), 1);
+  Linear& first = *model_->linears().front();
+  first.lora_A = first.lora_A.narrow(0, 0, 2);  // where they were
+  first.lora_B = first.lora_B.narrow(1, 0, 2);
+  EXPECT_EQ(num_captured(), 1);
+  EXPECT_EQ(num_captured(), 0);
+  model_->set_adapter_enabled(false);
+  EXPECT_EQ(num_captured(), 0);  // as before there was one
+}
+
+TEST_F(GpuPassKinds, ALaunchThatIsRejectedIsNamed) {
+  KvPool pool(model_->kv_layout());
+  const auto cache = pool.make_state(kCapacity);
+  const TokenIds tokens = kernel_tokens(3);
+  GpuKernels failing = emulated_kernels(ThreadOrder::kAscending);
+  failing.error = [] { return "planted"; };
+  model_->set_gpu_kernels(&failing);
+  try {
+    model_->forward({.state = cache.get(), .tokens = tokens});
+    ADD_FAILURE() << "a pass that was not launched";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "the kernels of a pass cannot be launched: planted");
+  }
+  EXPECT_EQ(cache->length(), 0);
+}
+
 TEST_F(GpuPassKinds, WithoutMemoryForGraphsPassesAreTheSame) {
   const at::Tensor expected = converse();
   is_full_ = true;
@@ -133,14 +178,21 @@ TEST_F(GpuPassKinds, WithoutMemoryForGraphsPassesAreTheSame) {
   EXPECT_GT(num_emulated_launches(), before);
 }
 
-/// Products of packed weights have the same bits on a CPU whatever the number of rows, as padded
-/// ones have on CUDA.
+/// In bfloat16, with an adapter of some layers.
 class GpuPassBits : public testing::Test {
  protected:
   GpuPassBits() : model_(Transformer::initialize(config_of(Kind::kNormBefore), 1, at::kBFloat16)) {
     randomise(*model_);
-    model_->quantize(Quantization::kInt8);
-    model_->set_width_invariant(true);
+    LoraConfig lora;
+    lora.rank = 3;
+    lora.target_modules = {"k_proj", "down_proj"};
+    attach_lora(*model_, lora, 2);
+    for (Linear* linear : model_->linears()) {
+      if (linear->has_adapter()) {
+        linear->lora_B.detach_().copy_(normal(linear->lora_B.sizes(), 3) * 0.1);
+      }
+    }
+    model_->join_products();
     model_->set_gpu_kernels(&emulated_kernels(ThreadOrder::kAscending));
     pool_.emplace(model_->kv_layout());
   }
@@ -153,11 +205,6 @@ class GpuPassBits : public testing::Test {
     EXPECT_GT(num_emulated_launches(), before);
     return logits;
   }
-  at::Tensor one_by_one(SequenceState& cache, TokenSpan tokens) const {
-    std::vector<at::Tensor> logits;
-    for (const TokenId& token : tokens) logits.push_back(run(cache, TokenSpan(&token, 1)));
-    return at::cat(logits);
-  }
 
   std::unique_ptr<Transformer> model_;
   std::optional<KvPool> pool_;
@@ -165,17 +212,21 @@ class GpuPassBits : public testing::Test {
 
 TEST_F(GpuPassBits, PassesOfAnyWidthAndSeveralSequences) {
   const TokenIds tokens = kernel_tokens(150);
-  const auto alone = pool_->make_state(kCapacity);
-  const at::Tensor plain = one_by_one(*alone, tokens);
-  for (const int64_t width : {5, 37, 150}) {  // the last one in parts
+  const auto in_passes_of = [&](int64_t width, int64_t end) {
     const auto cache = pool_->make_state(kCapacity);
-    for (int64_t begin = 0; begin < 150; begin += width) {
-      const int64_t count = std::min<int64_t>(width, 150 - begin);
-      const TokenSpan part =
-          TokenSpan(tokens).subspan(static_cast<size_t>(begin), static_cast<size_t>(count));
-      ASSERT_TRUE(run(*cache, part).equal(plain.narrow(0, begin, count))) << width;
+    std::vector<at::Tensor> logits;
+    for (int64_t begin = 0; begin < end; begin += width) {
+      const int64_t count = std::min(width, end - begin);
+      logits.push_back(run(*cache, TokenSpan(tokens).subspan(static_cast<size_t>(begin),
+                                                             static_cast<size_t>(count))));
     }
-    EXPECT_EQ(cache->length(), 150);
+    EXPECT_EQ(cache->length(), end);
+    return at::cat(logits);
+  };
+  const at::Tensor plain = in_passes_of(150, 150);                    // no graph
+  EXPECT_FALSE(plain.to(at::kBFloat16).to(at::kFloat).equal(plain));  // the head gives float32
+  for (const auto& [width, end] : {std::pair<int64_t, int64_t>{1, 24}, {5, 75}, {37, 150}}) {
+    ASSERT_TRUE(in_passes_of(width, end).equal(plain.narrow(0, 0, end))) << width;
   }
   for (const int64_t width : {9, 77}) {  // a graph's pass, and a longer one
     const auto first = pool_->make_state(kCapacity), second = pool_->make_state(kCapacity);
@@ -191,7 +242,7 @@ TEST_F(GpuPassBits, PassesOfAnyWidthAndSeveralSequences) {
   }
 }
 
-/// Parts have its bits; operators may be taken where bits do not matter.
+/// Parts have its bits.
 TEST_F(GpuPassBits, WithoutMemoryForALongPass) {
   const TokenIds tokens = kernel_tokens(90);
   const auto both = [&] {
@@ -210,10 +261,6 @@ TEST_F(GpuPassBits, WithoutMemoryForALongPass) {
   };
   model_->set_gpu_kernels(&small);
   EXPECT_TRUE(both().equal(expected));
-  model_->set_width_invariant(false);
-  const at::Tensor found = both();
-  model_->set_kernels(false);
-  EXPECT_TRUE(found.equal(both()));
 }
 
 TEST_F(GpuPassBits, BranchesOfATree) {
@@ -240,11 +287,13 @@ TEST_F(GpuPassBits, BranchesOfATree) {
 
 /// What fails half-way leaves the cache as it was.
 TEST_F(GpuPassBits, PartsThatFailLeaveNothing) {
-  KvPool small(model_->kv_layout(), 192);
+  KvPool small(model_->kv_layout(), 304);  // enough for the first part
   const auto cache = small.make_state(kCapacity);
-  const TokenIds few = kernel_tokens(9), many = kernel_tokens(300);
+  const TokenIds few = kernel_tokens(9), many = kernel_tokens(330);
   run(*cache, few);
+  const int64_t before = num_emulated_launches();
   EXPECT_ANY_THROW(model_->forward({.state = cache.get(), .tokens = many}));
+  EXPECT_GT(num_emulated_launches(), before);
   EXPECT_EQ(cache->length(), 9);
 }
 

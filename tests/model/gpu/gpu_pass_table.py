@@ -16,7 +16,7 @@ import sys
 
 from gpu_code import Launches, chunk_weights, product_arguments, read_budget
 
-LAYERS, WIDTHS, KINDS = 28, (1, 8, 17, 33, 65), ("int4", "int8", "q4_k", "mxfp4")
+LAYERS, WIDTHS, KINDS = 28, (1, 8, 17, 33, 65), ("int4", "int8", "bf16", "q4_k", "mxfp4")
 PADDED = (1, 2, 4, 8, 16, 24, 32, 40, 48, 64, 72, 128)  # kWidths of model/gpu/gpu_pass.cpp
 LATENCY = 0.7e-6  # of memory under load: assumed
 FILL = 2.5e-6  # of a product, before its first block has its data and after the last one: assumed

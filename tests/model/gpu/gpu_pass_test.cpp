@@ -258,6 +258,41 @@ TEST_P(GpuPassOf, LogitsOfAPassStayWhenAnotherOneRuns) {
   EXPECT_TRUE(first.equal(kept));
 }
 
+/// An adapter that counts for masks alone, which see one branch each.
+TEST(GpuPass, AdaptersOfMaskTokens) {
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    const auto model = Transformer::initialize(config_of(Kind::kNormBefore), 1, type);
+    randomise(*model);
+    const auto masked = [&](By by) {
+      choose(*model, by);
+      KvPool pool(model->kv_layout());
+      const auto cache = pool.make_state(200);
+      const TokenIds draft = kernel_tokens(6, 2);
+      at::Tensor tree_TT = at::ones({6, 6}, at::kBool).tril();
+      tree_TT[5][4] = false;
+      return model->forward({.state = cache.get(),
+                             .tokens = draft,
+                             .num_logits = 6,
+                             .tree_TT = tree_TT,
+                             .num_masks = 2});
+    };
+    const at::Tensor base = masked(By::kKernels);
+    LoraConfig lora;
+    lora.rank = 5;
+    attach_lora(*model, lora, 2);
+    for (Linear* linear : model->linears()) {
+      linear->lora_B.detach_().copy_(normal(linear->lora_B.sizes(), 3) * 0.3);
+    }
+    model->set_mask_tokens({7, 8});
+    const int64_t before = num_emulated_launches();
+    const at::Tensor found = masked(By::kKernels);
+    EXPECT_GT(num_emulated_launches(), before);
+    EXPECT_LT(relative(found, masked(By::kOperators)), type == at::kFloat ? 1e-5 : 0.05);
+    EXPECT_TRUE(found.narrow(0, 0, 4).equal(base.narrow(0, 0, 4)));
+    EXPECT_GT(relative(found.narrow(0, 4, 2), base.narrow(0, 4, 2)), 0.1);
+  }
+}
+
 /// What the kernels do not take goes to LibTorch's operators.
 TEST(GpuPass, WhatItDoesNotTake) {
   const auto launches_of = [](const ModelConfig& config, int64_t num_tokens, int64_t others = 0,
@@ -276,9 +311,7 @@ TEST(GpuPass, WhatItDoesNotTake) {
   };
   ModelConfig config = config_of(Kind::kNormBefore);
   EXPECT_GT(launches_of(config, kMaxGpuTokens), 0);
-  EXPECT_EQ(launches_of(config, kMaxGpuTokens + 1), 0);
   EXPECT_GT(launches_of(config, kMaxGpuTokens, 1), 0);
-  EXPECT_EQ(launches_of(config, 363, 1), 0);  // few sequences for so many keys
   EXPECT_EQ(launches_of(config, 2, kMaxGpuTokens, at::eye(2, at::kLong).to(at::kBool)), 0);
   at::autocast::set_autocast_enabled(at::kCPU, true);  // products would be narrower than the rest
   EXPECT_EQ(launches_of(config, 3), 0);

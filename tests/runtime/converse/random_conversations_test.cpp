@@ -59,7 +59,6 @@ class RandomConversations : public testing::TestWithParam<Variant> {
     config.vocab_size = tokenizer.vocab_size();
     config.max_positions = 512;
     model = Transformer::initialize(config, 5, GetParam().type);
-    model->set_width_invariant(GetParam().make == hybrid_config);  // LibTorch's operators run it
     if (!GetParam().is_constrained) return;
     constraint = std::make_shared<LanguageConstraint>(sentences(tokenizer));
   }
