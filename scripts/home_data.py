@@ -5,8 +5,9 @@ and small talk that is no command.
 
 usage: home_data.py --output FILE [--homes 1000] [--seed 0] [--tools FILE] [--not-in FILE..]
 
-  --tools FILE      functions as your Home Assistant sends them: a JSON list, the field `tools` of a request to a
-                    server; those named below are used. Without it: descriptions of our own
+  --tools FILE      a request as your Home Assistant sends it to a server (the body, or its field `tools` alone): those
+                    of its functions that are named below, and in half of the homes what its system message says before
+                    the list of devices. Without it: functions with the same arguments, and instructions of our own
   --not-in FILE..   no request is a line of these files, or a quoted text in them, but for case and marks: for
                     evaluations that the data must not know
 
@@ -26,11 +27,12 @@ from pathlib import Path
 import home_words as words
 
 TEXT, WHERE = {"type": "string"}, ("name", "area", "floor")
+WHICH = (*WHERE, "domain", "device_class")
 PERCENT = {"type": "integer", "minimum": 0, "maximum": 100}
 
 
 def function(name, description, places=(), required=(), /, **properties):
-    shown = {**dict.fromkeys(places, TEXT), **properties}
+    shown = {**{one: DOMAIN if one in ("domain", "device_class") else TEXT for one in places}, **properties}
     return {"type": "function", "function": {"name": name, "description": description, "parameters": {
         "type": "object", "properties": shown, "required": list(required)}}}
 
@@ -38,35 +40,41 @@ def function(name, description, places=(), required=(), /, **properties):
 DOMAIN = {"type": "array", "items": TEXT}
 # By domain: the functions that Home Assistant offers once a device of it is there.
 TOOLS = {
-    None: [function("HassTurnOn", "Switches devices on; opens covers, locks locks.", WHERE, domain=DOMAIN),
-           function("HassTurnOff", "Switches devices off; closes covers, unlocks locks.", WHERE, domain=DOMAIN),
-           function("HassCancelAllTimers", "Ends all timers.", ("area",)),
-           function("GetLiveContext", "Tells the current states of devices.", ("name", "area"), domain={"anyOf": [TEXT, DOMAIN]}),
-           function("GetDateTime", "Tells the date and the time.")],
+    None: [function("HassTurnOn", "Switches devices on; opens covers, locks locks.", WHICH),
+           function("HassTurnOff", "Switches devices off; closes covers, unlocks locks.", WHICH),
+           function("HassCancelAllTimers", "Ends all timers.", ("area",))],
     "light": [function("HassLightSet", "Sets a light's brightness or colour.", WHERE, domain=DOMAIN, color=TEXT, temperature=PERCENT,
                        brightness=PERCENT)],
-    "cover": [function("HassSetPosition", "Moves a cover to a position.", WHERE, ["position"], domain=DOMAIN, position=PERCENT),
-              function("HassStopMoving", "Stops what moves.", WHERE, domain=DOMAIN)],
+    "cover": [function("HassSetPosition", "Moves a cover to a position.", WHICH, ["position"], position=PERCENT),
+              function("HassStopMoving", "Stops what moves.", WHICH)],
     "climate": [function("HassClimateSetTemperature", "Sets the temperature that a room is heated to.", (), ["temperature"],
                          temperature={"type": "number"}, area=TEXT, name=TEXT, floor=TEXT)],
     "fan": [function("HassFanSetSpeed", "Sets a fan's speed.", WHERE, ["percentage"], domain=DOMAIN, percentage=PERCENT)],
-    "media_player": [function("HassMediaPause", "Pauses what is playing.", WHERE),
-                     function("HassMediaUnpause", "Goes on with what was paused.", WHERE),
-                     function("HassMediaNext", "Skips to what comes next.", WHERE),
-                     function("HassSetVolume", "Sets how loud a player is.", WHERE, ["volume_level"], volume_level=PERCENT)],
-    "vacuum": [function("HassVacuumStart", "Lets a vacuum cleaner begin.", WHERE),
-               function("HassVacuumReturnToBase", "Sends a vacuum cleaner to its dock.", WHERE)],
+    "media_player": [function("HassMediaUnpause", "Goes on with what was paused.", WHICH),
+                     function("HassMediaPause", "Pauses what is playing.", WHICH),
+                     function("HassMediaNext", "Skips to what comes next.", WHICH),
+                     function("HassMediaPrevious", "Goes back to what came before.", WHICH),
+                     function("HassSetVolume", "Sets how loud a player is.", WHICH, ["volume_level"], volume_level=PERCENT)],
+    "vacuum": [function("HassVacuumStart", "Lets a vacuum cleaner begin.", (*WHERE, "domain")),
+               function("HassVacuumReturnToBase", "Sends a vacuum cleaner to its dock.", (*WHERE, "domain"))],
     "todo": [function("HassListAddItem", "Adds something to a list.", ("item", "name"), ["item", "name"]),
              function("HassListCompleteItem", "Ticks something off.", ("item", "name"), ["item", "name"])],
 }
+# Of all devices, as until 2025, or of those that are named.
+LOOKS = [function("GetLiveContext", "Tells the current states of all devices."),
+         function("GetLiveContext", "Tells the current states of devices.", ("name", "area"), domain={"anyOf": [TEXT, DOMAIN]})]
+CLOCK = function("GetDateTime", "Tells the date and the time.")
 TIMER = function("HassStartTimer", "Starts a timer.", hours=PERCENT, minutes=PERCENT, seconds=PERCENT, name=TEXT)
 TIMER["function"]["parameters"]["anyOf"] = [{"required": [unit]} for unit in ("hours", "minutes", "seconds")]
+
+
+CONTEXT = "Static Context: An overview of the areas and the devices in this smart home:"
 
 
 class Home:
     """Devices as dictionaries of name, aliases, domain, area (or None) and state."""
 
-    def __init__(self, draw, given_tools):
+    def __init__(self, draw, given_tools, given_head=""):
         self.draw = draw
         self.rooms = draw.sample(words.ROOMS, draw.randint(2, 6))
         self.devices, taken = [], set()
@@ -86,12 +94,14 @@ class Home:
             taken.update(one.lower() for one in aliases)
             self.devices.append({"name": name, "aliases": aliases, "domain": domain, "area": area,
                                  "state": draw.choice(words.STATES[domain])})
-        self.devices.sort(key=lambda device: device["name"])
+        if draw.random() < 0.5:
+            self.devices.sort(key=lambda device: device["name"])
         self.has_timers = draw.random() < 0.5
-        self.here = draw.choice(self.rooms) if draw.random() < 0.4 else None  # the room of who speaks
+        self.head = given_head if draw.random() < 0.5 else ""
+        self.here = draw.choice(self.rooms) if not self.head and draw.random() < 0.4 else None  # the room of who speaks
         there = {device["domain"] for device in self.devices}
         self.tools = [tool for domain, some in TOOLS.items() if domain is None or domain in there for tool in some]
-        self.tools += [TIMER] if self.has_timers else []
+        self.tools += [TIMER] * self.has_timers + [CLOCK] * (draw.random() < 0.5) + [draw.choice(LOOKS)]
         if given_tools:
             self.tools = [given_tools[name] for name in map(name_of, self.tools) if name in given_tools]
         self.names = {name_of(tool) for tool in self.tools}
@@ -107,23 +117,38 @@ class Home:
         return "\n".join(lines)
 
     def prompt(self):
+        if self.head:
+            return f"{self.head}{CONTEXT}\n{self.yaml()}\n"
         rules = [rule for rule in words.RULES if self.draw.random() < 0.6]
         if self.here:
             rules.append(f"You are in area {self.here} and all generic commands like 'turn on the lights' should target this area.")
         if not self.has_timers:
             rules.append("This device is not able to start timers.")
         head = (" " if self.draw.random() < 0.5 else "\n").join([self.draw.choice(words.MANNERS), *rules])
-        return f"{head}\nStatic Context: An overview of the areas and the devices in this smart home:\n{self.yaml()}\n"
+        return f"{head}\n{self.draw.choice(['', chr(10)])}{CONTEXT}\n{self.yaml()}\n"
 
     def system(self):
         """With the functions, as configs/templates/chatml_tools.jinja puts them."""
-        shown = "".join(f"{name_of(tool)}({', '.join(tool['function']['parameters']['properties'])})\n" for tool in self.tools)
+        shown = "".join(map(line_of, self.tools))
         return (f"Functions that you may call:\n{shown}Write each call as <tool_call>{{\"name\": its name, \"arguments\": an "
                 f"object}}</tool_call>.\n\n{self.prompt()}")
 
 
 def name_of(tool):
     return tool["function"]["name"]
+
+
+def line_of(tool):
+    return f"{name_of(tool)}({', '.join(tool['function']['parameters']['properties'])})\n"
+
+
+def given_by(request):
+    """A request's functions by their names, and its system message as far as the list of devices."""
+    tools = request if isinstance(request, list) else request["tools"]
+    functions = [tool.get("function", tool) for tool in tools]  # in chats and in responses
+    messages = [] if isinstance(request, list) else request.get("messages", request.get("input"))
+    heads = [one["content"].split(CONTEXT)[0] for one in messages if one.get("role") in ("system", "developer")]
+    return {one["name"]: {"type": "function", "function": one} for one in functions}, "".join(heads[:1])
 
 
 def check(value, schema, where):
@@ -200,11 +225,17 @@ def said(home, device):
     return name if "'s " in name or draw.random() < 0.15 else f"the {name}"
 
 
-def result(home, devices, why=""):
+def slug(name):
+    return re.sub(r"\W+", "_", name.lower())
+
+
+def result(devices, why="", area=""):
     if why:
         return json.dumps({"error": "MatchFailedError", "error_text": why})
-    found = [{"name": device["name"], "type": "entity"} for device in devices]
-    return json.dumps({"speech": {}, "response_type": "action_done", "data": {"success": found, "failed": []}}, ensure_ascii=False)
+    found = [{"name": device["name"], "type": "entity", "id": f"{device['domain']}.{slug(device['name'])}"} for device in devices]
+    if area:
+        found.insert(0, {"name": area, "type": "area", "id": slug(area)})
+    return json.dumps({"speech": {}, "response_type": "action_done", "data": {"targets": [], "success": found, "failed": []}})
 
 
 def spoken(text):
@@ -240,7 +271,7 @@ def exchange(home):
         ask = draw.choice(words.ASK["timer"]).format(n=n)
         if not home.has_timers or "HassStartTimer" not in home.names:
             return [[ask, "I have no timers here, sorry."]]
-        return [[ask, call(home, "HassStartTimer", {"minutes": n})], [result(home, []), words.DONE["timer"].format(n=n)]]
+        return [[ask, call(home, "HassStartTimer", {"minutes": n})], [result([]), words.DONE["timer"].format(n=n)]]
     if kind == "area":
         return area_exchange(home, draw.choice(home.rooms))
     if kind == "here":
@@ -259,9 +290,11 @@ def exchange(home):
             return None
         thing = said(home, device)
         state = words.STATE_WORDS.get((device["domain"], device["state"]), device["state"])
+        look = next(tool for tool in home.tools if name_of(tool) == "GetLiveContext")
+        narrow = {"name": device["name"]} if "name" in look["function"]["parameters"]["properties"] else {}
         looked = json.dumps({"success": True, "result": "Live Context: An overview of the areas and the devices in this smart home:\n"
-                             + home.yaml(with_state=True, devices=[device]) + "\n"}, ensure_ascii=False)
-        looks = call(home, "GetLiveContext", {"name": device["name"]})
+                             + home.yaml(with_state=True, devices=[device] if narrow else None) + "\n"})
+        looks = call(home, "GetLiveContext", narrow)
         says = f"{thing} has {state} things." if device["domain"] == "todo" else f"{thing} says {state}." \
             if device["domain"] == "sensor" else f"{thing} is {state}."
         ask = draw.choice(words.ASK_STATE[device["domain"]]).format(thing=thing)
@@ -282,7 +315,7 @@ def device_exchange(home, devices):
         says.append(spoken(words.DONE[kind].format(thing=thing, **more)))
     ask = asks[0] if len(asks) == 1 else f"{asks[0].rstrip('.?!')} and {asks[1][:1].lower()}{asks[1][1:]}"
     why = "the device does not answer" if draw.random() < 0.08 else ""
-    results = [result(home, [device], why) for device in devices]
+    results = [result([device], why) for device in devices]
     answer = draw.choice(words.FAILED).format(why=why) if why else " ".join(says)
     return [[asked(draw, ask), "\n".join(calls)], ["\n</tool_response>\n<tool_response>\n".join(results), answer]]
 
@@ -306,7 +339,7 @@ def area_exchange(home, area, is_here=False):
     for one, more in () if "every" in thing else ((" is ", " are "), (" opens", " open"), (" closes", " close"), (" moves", " move"), (" runs", " run")):
         says = says.replace(one, more)
     devices = [one for one in home.devices if one["area"] == area and one["domain"] == domain]
-    return [[asked(draw, ask), call(home, action[1], {"area": area, "domain": [domain], **action[2]})], [result(home, devices), spoken(says)]]
+    return [[asked(draw, ask), call(home, action[1], {"area": area, "domain": [domain], **action[2]})], [result(devices, area=area), spoken(says)]]
 
 
 def bare(text):
@@ -352,12 +385,12 @@ def main():
     if {"-h", "--help"} & set(sys.argv):
         sys.exit(print(__doc__))
     options = parser.parse_args()
-    given = {name_of(tool): tool for tool in json.loads(options.tools.read_text())} if options.tools else {}
+    given = given_by(json.loads(options.tools.read_text(encoding="utf-8"))) if options.tools else ({},)
     forbidden, counts = known_requests(options.not_in), {"requests": 0, "calls": 0, "left out": 0}
     options.output.parent.mkdir(parents=True, exist_ok=True)
     with options.output.open("w", encoding="utf-8") as file:
         for number in range(options.homes):
-            home = Home(random.Random(f"{options.seed} {number}"), given)
+            home = Home(random.Random(f"{options.seed} {number}"), *given)
             file.write(json.dumps(conversation(home, number, forbidden, counts), ensure_ascii=False) + "\n")
     print(f"home_data: {options.homes} homes in {options.output}: {counts['requests']} requests, {counts['calls']} calls, each as its "
           f"function's schema says; {counts['left out']} left out for --not-in")

@@ -6,7 +6,7 @@
 #   scripts/train_home.sh [--homes 1000] [--tools FILE] [--not-in FILE..] [--train KEY=VALUE..]
 #
 #   --homes    how many; 1000
-#   --tools    functions as your Home Assistant sends them (home_data.py --help)
+#   --tools    a request as your Home Assistant sends it, whose functions and instructions are used
 #   --not-in   files of evaluations whose requests the data must not have
 #   --train    settings of the training, for example model=qwen-coder-0.5b
 set -euo pipefail

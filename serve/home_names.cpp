@@ -217,13 +217,17 @@ std::vector<HomeDevice> read_home(const std::string& prompt) {
   return home;
 }
 
-ToolSet with_home_names(ToolSet tools, const std::vector<Message>& messages) {
-  if (tools.empty()) return tools;
+std::vector<HomeDevice> read_home(const std::vector<Message>& messages) {
   std::string prompt;
   for (const Message& message : messages) {
     if (message.role == "system") prompt += message.content + "\n";
   }
-  const std::vector<HomeDevice> home = read_home(prompt);
+  return read_home(prompt);
+}
+
+ToolSet with_home_names(ToolSet tools, const std::vector<Message>& messages) {
+  if (tools.empty()) return tools;
+  const std::vector<HomeDevice> home = read_home(messages);
   if (home.empty()) return tools;
   Json list = Json::parse(tools.json);
   int64_t left = kMostPlaces;

@@ -20,6 +20,8 @@ struct HomeDevice {
 /// `domain` and `areas`, where names and areas are separated by commas. Anything else in the text
 /// is passed over.
 std::vector<HomeDevice> read_home(const std::string& prompt);
+/// Those of all system messages.
+std::vector<HomeDevice> read_home(const std::vector<Message>& messages);
 
 /// `tools` in which Home Assistant's own functions take what it can carry out in the home that the
 /// system messages list: either the name of a device that the function is for (with its area, if

@@ -15,6 +15,7 @@
 #include "serve/home_names.h"
 #include "serve/new_id.h"
 #include "serve/openai/answer_loop.h"
+#include "serve/openai/home_answers.h"
 #include "serve/openai/server_tools.h"
 #include "serve/openai/stop_strings.h"
 #include "text/stop_tokens.h"
@@ -187,8 +188,10 @@ Completer::Job Completer::prepare(const CompletionRequest& request, const std::s
   job.client_ = client;
   job.session_ = enter(client);
   job.begin_ = clock_.now();
-  if (tools_ != nullptr) job.offered_ = tools_->offer(request, client);
-  fill(job, job.offered_ ? *job.offered_ : request);
+  const auto offered = tools_ ? tools_->offer(request, client) : std::nullopt;
+  job.has_own_ = offered.has_value();
+  job.request_ = offered.value_or(request);
+  fill(job, job.request_);
   return job;
 }
 
@@ -217,17 +220,18 @@ void Completer::fill(Job& job, const CompletionRequest& request) {
 
 CompletionResult Completer::complete(const Job& job, int64_t choice, const Sink& sink,
                                      const std::stop_token& stop) {
-  if (!job.offered_) return complete_once(job, choice, sink, stop);
-  return tools_->complete(*job.offered_, sink, stop,
-                          [&](const CompletionRequest& request, bool is_first, const Sink& to) {
-                            if (is_first) return complete_once(job, choice, to, stop);
-                            Job next;
-                            next.client_ = job.client_;
-                            next.session_ = job.session_;
-                            next.begin_ = job.begin_;
-                            fill(next, request);
-                            return complete_once(next, choice, to, stop);
-                          });
+  const auto once = [&](const CompletionRequest& request, bool is_first, const Sink& to) {
+    if (is_first) return complete_once(job, choice, to, stop);
+    Job next = job;
+    fill(next, request);
+    return complete_once(next, choice, to, stop);
+  };
+  const auto answer = [&](const CompletionRequest& request, bool is_first, const Sink& to) {
+    return config_.tools.constrain_names ? without_calls_made(request, is_first, to, once)
+                                         : once(request, is_first, to);
+  };
+  return job.has_own_ ? tools_->complete(job.request_, sink, stop, answer)
+                      : answer(job.request_, true, sink);
 }
 
 CompletionResult Completer::complete_once(const Job& job, int64_t choice, const Sink& sink,

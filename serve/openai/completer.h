@@ -74,7 +74,8 @@ class Completer {
     std::shared_ptr<const Grammar> grammar_;  // of the answer; null: any text
     bool has_many_calls_ = true;
     std::optional<int64_t> logprobs_;
-    std::optional<CompletionRequest> offered_;  // the request with the server's tools
+    CompletionRequest request_;  // with the server's tools
+    bool has_own_ = false;       // there are such
   };
   /// Before the first request: answers call these tools (borrowed).
   void set_tools(const ServerTools& tools) { tools_ = &tools; }
@@ -112,7 +113,7 @@ class Completer {
  private:
   /// All of a job that depends on the request.
   void fill(Job& job, const CompletionRequest& request);
-  /// complete() without the server's tools.
+  /// complete() of one request.
   CompletionResult complete_once(const Job& job, int64_t choice, const Sink& sink,
                                  const std::stop_token& stop);
   std::shared_ptr<const void> enter(const std::string& client);

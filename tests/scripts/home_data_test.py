@@ -18,7 +18,8 @@ sys.dont_write_bytecode = True
 
 import home_data  # noqa: E402
 
-KNOWN = {home_data.name_of(tool): tool for tool in [*sum(home_data.TOOLS.values(), []), home_data.TIMER]}
+KNOWN = {home_data.line_of(tool).strip(): tool
+         for tool in [*sum(home_data.TOOLS.values(), []), *home_data.LOOKS, home_data.CLOCK, home_data.TIMER]}
 CALL = re.compile(r'<tool_call>\n(.*?)\n</tool_call>')
 folder = Path(tempfile.mkdtemp())
 
@@ -51,7 +52,7 @@ def chatml(messages):
 def as_request(row):
     """The messages and functions as a client sends them, read back from the row."""
     head, prompt = row["messages"][0]["content"].split("</tool_call>.\n\n", 1)
-    tools = [KNOWN[line.split("(")[0]] for line in head.splitlines() if line.split("(")[0] in KNOWN]
+    tools = [KNOWN[line] for line in head.splitlines() if line in KNOWN]
     messages = [{"role": "system", "content": prompt}]
     for message in row["messages"][1:]:
         calls = CALL.findall(message["content"])
@@ -91,6 +92,15 @@ known = next(ask for ask in sorted(asks) if ask.startswith("Turn on"))
 (folder / "evaluation.yaml").write_text(f'- sentences:\n  - "{known.upper()}!"\n')
 left = {one["content"] for row in make("--homes", 60, "--not-in", folder / "evaluation.yaml") for one in row["messages"]}
 check(known not in left and len(left & asks) > 100, f"an evaluation's request is left out: {known}")
+
+# A request as a client sends it, in responses: its functions, and in half of the homes its instructions.
+known = {home_data.name_of(tool): tool["function"] for tool in KNOWN.values()}
+sent = {"tools": [{"type": "function", **known[name]} for name in ("HassTurnOn", "HassTurnOff", "HassLightSet")],
+        "input": [{"role": "developer", "content": f"As it is sent.\n\n{home_data.CONTEXT}\n- names: Another Lamp\n"}]}
+(folder / "request.json").write_text(json.dumps(sent))
+systems = [row["messages"][0]["content"] for row in make("--homes", 30, "--tools", folder / "request.json")]
+check(5 < sum(f"\n\nAs it is sent.\n\n{home_data.CONTEXT}\n- names: " in one for one in systems) < 25, "its instructions in half")
+check(not any("Another Lamp" in one or "GetLiveContext(" in one for one in systems), "and neither its home nor other functions")
 
 # Planted faults: an argument out of range, one that is unknown, and a device that there is not.
 home = home_data.Home(home_data.random.Random("0 0"), {})
