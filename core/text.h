@@ -7,9 +7,11 @@
 
 namespace predgen {
 
-/// Whether `text` is all white space (ASCII's six characters).
+inline constexpr std::string_view kAsciiSpace = " \t\r\n\v\f";
+
+/// Whether `text` is all white space of ASCII.
 inline bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos;
+  return text.find_first_not_of(kAsciiSpace) == std::string_view::npos;
 }
 
 /// The readable part of an error message: LibTorch, c10d and Arrow append more to theirs.
@@ -26,7 +28,7 @@ inline std::string lower_ascii(std::string_view text) {
 }
 
 /// `text` without characters of `blank` at either end.
-inline std::string_view trimmed(std::string_view text, std::string_view blank = " \t\r\n\v\f") {
+inline std::string_view trimmed(std::string_view text, std::string_view blank = kAsciiSpace) {
   const size_t begin = text.find_first_not_of(blank);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(blank) + 1 - begin);
