@@ -13,7 +13,7 @@
 namespace predgen {
 namespace {
 
-bool is_computed(const std::string& name) {
+bool is_rope_factors(const std::string& name) {
   return name == "rope_freqs.weight" || name.ends_with(".attn_rot_embd.weight");
 }
 
@@ -55,7 +55,7 @@ GgufTensors::GgufTensors(std::shared_ptr<const GgufFile> file, const ModelConfig
     }
   }
   for (const auto& [name, entry] : file_->entries()) {
-    if (taken.contains(name) || is_computed(name)) continue;
+    if (taken.contains(name) || is_rope_factors(name)) continue;
     tensors_[is_of_further_layer(name, config.num_layers()) ? "mtp." + name : name] = {
         .entry = &entry, .head_dim = 0, .norm_offset = 0.0};
   }

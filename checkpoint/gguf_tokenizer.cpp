@@ -107,15 +107,15 @@ std::string hash_of(const TokenizerFiles& files, const GgufVocabulary& vocabular
   return hasher.hex();
 }
 
-constexpr const char *kPieces = "llama", *kByteLevel = "gpt2", *kGemma4 = "gemma4";
+constexpr const char *kLlama = "llama", *kByteLevel = "gpt2", *kGemma4 = "gemma4";
 
 /// Checks that the kind is known; returns whether the pieces are sentencepiece's.
 bool has_pieces(const GgufMetadata& metadata) {
   const auto model = metadata.get<std::string>(kModel);
-  if (model == kPieces) return true;
+  if (model == kLlama) return true;
   if (model == kByteLevel || model == kGemma4) return false;
   throw UserError("{}: {} {} is not supported ({}, {}, {})", metadata.where(), kModel,
-                  in_quotes(model), kByteLevel, kPieces, kGemma4);
+                  in_quotes(model), kByteLevel, kLlama, kGemma4);
 }
 
 /// What llama.cpp assumes about sentencepiece models.

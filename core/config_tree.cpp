@@ -14,7 +14,7 @@
 namespace predgen {
 namespace {
 
-constexpr int kMaxDepth = 64;  // an anchor may contain its own alias
+constexpr int kMaxNodeDepth = 64;  // an anchor may contain its own alias
 
 }  // namespace
 
@@ -72,7 +72,7 @@ std::shared_ptr<ConfigReader::Node> ConfigReader::Document::convert(const YAML::
   node->key = full_key;
   node->line = yaml.Mark().line + 1;
   node->where = fmt::format("{}:{}", file, node->line);
-  if (depth > kMaxDepth) throw UserError("{}: nested too deeply", node->where);
+  if (depth > kMaxNodeDepth) throw UserError("{}: nested too deeply", node->where);
   if (yaml.IsScalar()) {
     node->kind = Node::Kind::kScalar;
     node->text = yaml.Scalar();

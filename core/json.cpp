@@ -25,7 +25,7 @@ std::string json_problem(std::string what) {
   return what;
 }
 
-constexpr size_t kMaxDepth = 200;
+constexpr size_t kMaxJsonDepth = 200;
 constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMaxKeys = 1000, kMaxKeysInAll = 100'000;
 
@@ -44,8 +44,8 @@ void check(std::string_view text, const std::string& where, int64_t max_keys,
       in_string = true;
     } else if (c == '{' || c == '[') {
       num_keys.push_back(0);
-      if (num_keys.size() > kMaxDepth) {
-        throw UserError("{}: JSON nested more than {} deep at byte {}", where, kMaxDepth, at);
+      if (num_keys.size() > kMaxJsonDepth) {
+        throw UserError("{}: JSON nested more than {} deep at byte {}", where, kMaxJsonDepth, at);
       }
     } else if (num_keys.empty()) {
       continue;

@@ -7,16 +7,28 @@
 
 namespace predgen {
 
-/// Whether `text` is all white space (ASCII's six characters).
+inline constexpr std::string_view kAsciiSpace = " \t\r\n\v\f";
+
+/// Whether `text` is all white space of ASCII.
 inline bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos;
+  return text.find_first_not_of(kAsciiSpace) == std::string_view::npos;
 }
 
 /// The readable part of an error message: LibTorch, c10d and Arrow append more to theirs.
 inline std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+/// A letter of ASCII as a small one; other bytes as they are.
+constexpr char lower_ascii(char byte) {
+  return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte - 'A' + 'a') : byte;
+}
+inline std::string lower_ascii(std::string_view text) {
+  std::string lower(text);
+  for (char& byte : lower) byte = lower_ascii(byte);
+  return lower;
+}
+
 /// `text` without characters of `blank` at either end.
-inline std::string_view trimmed(std::string_view text, std::string_view blank = " \t\r\n\v\f") {
+inline std::string_view trimmed(std::string_view text, std::string_view blank = kAsciiSpace) {
   const size_t begin = text.find_first_not_of(blank);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(blank) + 1 - begin);

@@ -14,7 +14,7 @@ namespace predgen::data {
 
 namespace {
 
-constexpr int kBuilderVersion = 1;  // raise it when the same configuration yields other states
+constexpr int kTrajectoryVersion = 1;  // raise it when the same configuration yields other states
 
 /// The answer the collector found in place of the dataset's.
 void use_fixed_point(const Trajectory& trajectory, Record& record) {
@@ -92,7 +92,7 @@ Json TrajectoryBuild::recipe(const std::string& model_hash) const {
                     config_.dataset.string(), config_.model.string());
   }
   return {{"kind", "trajectories"},
-          {"builder_version", kBuilderVersion},
+          {"builder_version", kTrajectoryVersion},
           {"dataset", recipe_hash(source_recipe)},
           {"dataset_shards", Hasher().add(source.at("shards").dump()).hex()},
           {"tokenizer", tokenizer_.content_hash()},

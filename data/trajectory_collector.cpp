@@ -12,7 +12,7 @@ namespace predgen::data {
 namespace {
 
 /// One answer under way.
-struct Row {
+struct CollectedRow {
   size_t prompt;       // its number
   Sequence sequence;   // prompt, solved blocks and the next one's solved part, >= 1 token
   TokenIds state{};    // of the block being solved; empty until the prompt has run
@@ -43,7 +43,7 @@ class Collector {
     while (next_ < prompts_.size() || !rows_.empty()) {
       throw_if_stopped(stop);
       run(choose_rows());
-      if (std::erase_if(rows_, [](const Row& row) { return row.finished; }) > 0) {
+      if (std::erase_if(rows_, [](const CollectedRow& row) { return row.finished; }) > 0) {
         on_solved(static_cast<int64_t>(next_ - rows_.size()));
       }
     }
@@ -52,10 +52,10 @@ class Collector {
 
  private:
   /// The rows that the next pass has room for, oldest first; starts new ones if room is left.
-  std::vector<Row*> choose_rows() {
+  std::vector<CollectedRow*> choose_rows() {
     int64_t room = config_.batch_tokens, free_positions = config_.cache_positions;
     std::vector<bool> chosen;
-    for (const Row& row : rows_) {
+    for (const CollectedRow& row : rows_) {
       const bool fits = row.num_tokens() <= room || &row == &rows_.front();
       chosen.push_back(fits);
       room -= fits ? row.num_tokens() : 0;
@@ -75,16 +75,17 @@ class Collector {
       chosen.push_back(true);
       room -= length;
     }
-    std::vector<Row*> rows;
+    std::vector<CollectedRow*> rows;
     for (size_t i = 0; i < rows_.size(); ++i) {
       if (chosen[i]) rows.push_back(&rows_[i]);
     }
     return rows;
   }
 
-  void run(const std::vector<Row*>& rows) {
+  void run(const std::vector<CollectedRow*>& rows) {
     std::vector<EngineRequest> requests;
-    for (Row* row : rows) requests.push_back({.sequence = &row->sequence, .draft = row->draft()});
+    for (CollectedRow* row : rows)
+      requests.push_back({.sequence = &row->sequence, .draft = row->draft()});
     const std::vector<EngineResult> results = engine_.run(requests);
     std::vector<at::Tensor> best;  // logits are large: only their argmax is kept
     for (const EngineResult& result : results) best.push_back(most_likely(*result.logits));
@@ -99,7 +100,7 @@ class Collector {
 
   /// `choices`: the most likely tokens after the last one of the sequence and after each that is
   /// not solved.
-  void take(Row& row, TokenSpan choices) {
+  void take(CollectedRow& row, TokenSpan choices) {
     if (row.state.empty()) {
       row.sequence.append(choices);
       return start_block(row);
@@ -121,7 +122,7 @@ class Collector {
     row.state = std::move(state);
   }
 
-  void start_block(Row& row) {
+  void start_block(CollectedRow& row) {
     std::vector<TrajectoryBlock>& blocks = trajectories_[row.prompt].blocks;
     Random random(config_.seed, "guess", (prompts_[row.prompt].index << 20) + blocks.size());
     const TokenSpan tokens = row.sequence.tokens();
@@ -133,7 +134,7 @@ class Collector {
     blocks.push_back({{row.state}});
   }
 
-  void finish_block(Row& row) {
+  void finish_block(CollectedRow& row) {
     Trajectory& trajectory = trajectories_[row.prompt];
     for (const TokenId token : row.state) {
       trajectory.answer.push_back(token);
@@ -151,7 +152,7 @@ class Collector {
   const CollectorConfig& config_;
   int64_t max_new_tokens_ = 0;
   std::vector<Trajectory> trajectories_;  // one for each prompt
-  std::vector<Row> rows_;                 // the oldest first
+  std::vector<CollectedRow> rows_;        // the oldest first
   size_t next_ = 0;                       // prompt to begin
 };
 

@@ -42,7 +42,7 @@ std::optional<std::string_view> find_letter(Extraction extraction, std::string_v
   return match ? std::optional(match->substr(match->size() - 1)) : std::nullopt;
 }
 
-std::string plain(std::string text) {
+std::string plain_answer(std::string text) {
   std::erase_if(text, [](char c) { return c == ',' || c == '$'; });
   if (text.ends_with('.')) text.pop_back();
   return text;
@@ -59,7 +59,7 @@ std::optional<std::string> extract_answer(AnswerKind kind, Extraction extraction
 }
 
 bool is_right(const RightAnswer& right, const std::optional<std::string>& extracted) {
-  return extracted && plain(*extracted) == plain(right.text);
+  return extracted && plain_answer(*extracted) == plain_answer(right.text);
 }
 
 Grade grade(const RightAnswer& right, std::string_view answer) {

@@ -1,8 +1,5 @@
 #include "serve/api_keys.h"
 
-#include <algorithm>
-#include <cctype>
-
 #include "core/sha256.h"
 #include "core/text.h"
 #include "serve/api_error.h"
@@ -25,10 +22,7 @@ bool equals(std::string_view one, std::string_view other) {
 
 std::string ApiKeys::check(std::string_view authorization) const {
   if (sha256_.empty()) return {};
-  const bool is_bearer = std::ranges::equal(
-      authorization.substr(0, kScheme.size()), kScheme,
-      [](unsigned char given, char lower) { return std::tolower(given) == lower; });
-  if (!is_bearer) {
+  if (lower_ascii(authorization.substr(0, kScheme.size())) != kScheme) {
     throw ApiError({.status = 401, .code = "missing_api_key"},
                    "an API key is needed, in a header Authorization: Bearer KEY");
   }

@@ -1,15 +1,15 @@
 #pragma once
 
-#include <algorithm>
-#include <cctype>
 #include <string>
+#include <string_view>
+
+#include "core/text.h"
 
 namespace predgen::serve {
 
 /// "en" of "en-US".
-inline std::string main_language(std::string code) {
-  std::ranges::transform(code, code.begin(), [](unsigned char c) { return std::tolower(c); });
-  return code.substr(0, code.find_first_of("-_"));
+inline std::string main_language(std::string_view code) {
+  return lower_ascii(code.substr(0, code.find_first_of("-_")));
 }
 
 /// Whether a recogniser of the language `heard` hears what is in `asked`; empty: not known.

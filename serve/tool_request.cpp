@@ -151,4 +151,10 @@ std::vector<ToolCall> read_tool_calls(const Json& list, const std::string& where
   return calls;
 }
 
+bool has_call(const std::vector<Message>& messages, const std::string& id) {
+  return std::ranges::any_of(messages, [&](const Message& message) {
+    return std::ranges::find(message.tool_calls, id, &ToolCall::id) != message.tool_calls.end();
+  });
+}
+
 }  // namespace predgen::serve

@@ -40,6 +40,9 @@ Json tools_json(const ToolSet& tools, ToolShape shape);
 /// The tool_calls of a message, found at `where`; null: none.
 std::vector<ToolCall> read_tool_calls(const Json& list, const std::string& where);
 
+/// Whether one of these messages has the call with this id.
+bool has_call(const std::vector<Message>& messages, const std::string& id);
+
 /// A call's arguments; an empty text means none. ApiError unless they are a JSON object.
 std::string read_arguments(const std::string& text, const std::string& where);
 

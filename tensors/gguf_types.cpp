@@ -13,7 +13,7 @@ constexpr auto kPacked = at::ScalarType::Undefined;
 // "kvalues" in ggml-common.h.
 constexpr CodeValues kIq4{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
-constexpr GgufType kTypes[] = {
+constexpr GgufType kGgufTypes[] = {
     {0, "F32", at::kFloat, 1, 4, {}, nullptr},
     {1, "F16", at::kHalf, 1, 2, {}, nullptr},
     {30, "BF16", at::kBFloat16, 1, 2, {}, nullptr},
@@ -46,12 +46,12 @@ static_assert(kNames[30] == "BF16" && kNames[42] == "Q2_0");
 
 }  // namespace
 
-std::span<const GgufType> gguf_types() { return kTypes; }
+std::span<const GgufType> gguf_types() { return kGgufTypes; }
 
 const GgufType* find_gguf_type(uint32_t number) {
-  const auto found = std::find_if(std::begin(kTypes), std::end(kTypes),
+  const auto found = std::find_if(std::begin(kGgufTypes), std::end(kGgufTypes),
                                   [&](const GgufType& type) { return type.number == number; });
-  return found == std::end(kTypes) ? nullptr : found;
+  return found == std::end(kGgufTypes) ? nullptr : found;
 }
 
 std::string_view gguf_type_name(uint32_t number) {

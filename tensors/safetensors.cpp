@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr SafetensorsType kTypes[] = {
+constexpr SafetensorsType kSafetensorsTypes[] = {
     {"I64", at::kLong},      {"F64", at::kDouble}, {"F32", at::kFloat}, {"I32", at::kInt},
     {"BF16", at::kBFloat16}, {"F16", at::kHalf},   {"I16", at::kShort}, {"I8", at::kChar},
     {"U8", at::kByte},       {"BOOL", at::kBool},
@@ -116,7 +116,7 @@ void check_layout(const std::map<std::string, SafetensorsFile::Entry>& entries,
 
 }  // namespace
 
-std::span<const SafetensorsType> safetensors_types() { return kTypes; }
+std::span<const SafetensorsType> safetensors_types() { return kSafetensorsTypes; }
 
 SafetensorsFile::SafetensorsFile(const fs::path& file)
     : file_(file), mapping_(std::make_shared<MappedFile>(file)) {

@@ -22,7 +22,6 @@ constexpr std::array<Marks, 8> kMarks{{{"<think>", "</think>"},
                                        {"<seed:think>", "</seed:think>"},
                                        {"<|START_THINKING|>", "<|END_THINKING|>"},
                                        {"<|channel>thought", "<channel|>"}}};
-constexpr std::string_view kSpace = " \t\r\n\v\f";
 
 /// The control token that `mark` begins with.
 std::string_view token_of(std::string_view mark) {
@@ -103,7 +102,7 @@ void ThoughtParser::say(size_t size, Pieces& pieces) {
 }
 
 bool ThoughtParser::read_text(Pieces& pieces, bool is_over) {
-  size_t space = std::min(held_.find_first_not_of(kSpace), held_.size());
+  size_t space = std::min(held_.find_first_not_of(kAsciiSpace), held_.size());
   if (is_after_thought_) held_.erase(0, std::exchange(space, 0));
   const bool is_first = end_.empty();  // white space before a first thought is not said
   if (is_first && space == held_.size() && !is_over) return false;
@@ -132,7 +131,7 @@ bool ThoughtParser::read_text(Pieces& pieces, bool is_over) {
 }
 
 bool ThoughtParser::read_thought(Pieces& pieces, bool is_over) {
-  if (begins_thought_) held_.erase(0, std::min(held_.find_first_not_of(kSpace), held_.size()));
+  if (begins_thought_) held_.erase(0, std::min(held_.find_first_not_of(kAsciiSpace), held_.size()));
   size_t found = std::string::npos, length = 0, certain = held_.size();
   for (const std::string_view close : closing_) {
     if (const size_t at = held_.find(close); at < found) {
@@ -143,7 +142,7 @@ bool ThoughtParser::read_thought(Pieces& pieces, bool is_over) {
   }
   const bool is_closed = found != std::string::npos;
   if (is_closed) certain = found;
-  const size_t last = std::string_view(held_).substr(0, certain).find_last_not_of(kSpace);
+  const size_t last = std::string_view(held_).substr(0, certain).find_last_not_of(kAsciiSpace);
   const size_t size = last == std::string::npos ? 0 : last + 1;  // white space at the end is held
   if (size > 0) {
     if (std::exchange(begins_thought_, false) && has_thought_) pieces.thought += "\n\n";

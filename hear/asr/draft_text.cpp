@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/edit_distance.h"
+#include "core/text.h"
 
 namespace predgen::ears {
 namespace {
@@ -21,7 +22,7 @@ struct Letters {
   explicit Letters(std::string_view text) {
     for (size_t i = 0; i < text.size(); ++i) {
       if (!is_letter(text[i])) continue;
-      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(text[i])));
+      letters += lower_ascii(text[i]);
       behind.push_back(i + 1);
     }
   }

@@ -26,9 +26,7 @@ bool is_word_byte(char byte) {
 std::string plain(std::string_view word) {
   std::string letters;
   for (const char byte : word) {
-    if (is_word_byte(byte) || byte == '\'') {
-      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(byte)));
-    }
+    if (is_word_byte(byte) || byte == '\'') letters += lower_ascii(byte);
   }
   return letters;
 }
@@ -140,13 +138,9 @@ std::string in_small_letters(const std::string& text) {
   };
   if (std::any_of(text.begin(), text.end(), is(std::islower))) return text;
   std::string small;
-  for (std::string& word : list_words(text)) {
+  for (const std::string& word : list_words(text)) {
     const bool is_i = word == "I" || word.starts_with("I'");
-    std::transform(word.begin() + (is_i ? 1 : 0), word.end(), word.begin() + (is_i ? 1 : 0),
-                   [](char byte) {
-                     return static_cast<char>(std::tolower(static_cast<unsigned char>(byte)));
-                   });
-    small = joined(small, " ", word);
+    small = joined(small, " ", is_i ? "I" + lower_ascii(word.substr(1)) : lower_ascii(word));
   }
   return small;
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "model/weights/name_pattern.h"
 
 namespace predgen {
@@ -201,9 +202,7 @@ void AdapterConfig::read_targets(const std::string& where) {
   const Json targets = fields_.value("target_modules", Json());
   lora.target_modules.clear();
   if (targets.is_string()) {
-    std::string lower = targets.get<std::string>();
-    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-    all_linear_ = lower == kAllLinear;
+    all_linear_ = lower_ascii(targets.get<std::string>()) == kAllLinear;
     if (!all_linear_) {
       target_pattern_ =
           std::make_shared<NamePattern>(targets.get<std::string>(), "target_modules", where);

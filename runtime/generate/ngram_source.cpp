@@ -5,7 +5,7 @@
 namespace predgen {
 namespace {
 
-constexpr size_t kLongestMatch = 4;
+constexpr size_t kLongestNgram = 4;
 
 struct Match {
   size_t length = 0;
@@ -17,7 +17,7 @@ struct Match {
 void find_matches(TokenSpan text, TokenSpan tokens, size_t shortest, std::vector<Match>& matches) {
   for (size_t end = text.size(); end-- > 1;) {
     size_t length = 0;
-    while (length < std::min({kLongestMatch, end, tokens.size()}) &&
+    while (length < std::min({kLongestNgram, end, tokens.size()}) &&
            text[end - 1 - length] == tokens[tokens.size() - 1 - length]) {
       ++length;
     }

@@ -1,7 +1,6 @@
 #include "serve/http/multipart.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "core/text.h"
 #include "serve/api_error.h"
@@ -17,15 +16,9 @@ constexpr size_t kMaxFields = 100;
                  "the request's body must be multipart/form-data: " + why);
 }
 
-std::string in_lower_case(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
-
 /// The value of a header's `name`=VALUE or `name`="VALUE"; empty: it has none.
 std::string parameter(std::string_view header, const std::string& name) {
-  const std::string lower = in_lower_case(header);
+  const std::string lower = lower_ascii(header);
   for (size_t at = lower.find(';'); at != std::string::npos; at = lower.find(';', at + 1)) {
     const size_t begin = lower.find_first_not_of(" \t", at + 1);
     if (begin == std::string::npos || !lower.substr(begin).starts_with(name + "=")) continue;
@@ -42,7 +35,7 @@ std::string_view header_line(std::string_view head, const std::string& name) {
   while (!head.empty()) {
     const size_t end = std::min(head.find(kLineEnd), head.size());
     const std::string_view line = head.substr(0, end);
-    if (in_lower_case(line).starts_with(name + ":")) return line;
+    if (lower_ascii(line).starts_with(name + ":")) return line;
     head.remove_prefix(std::min(end + kLineEnd.size(), head.size()));
   }
   return {};
@@ -64,7 +57,7 @@ FormField read_part(std::string_view part) {
 }  // namespace
 
 bool is_form(std::string_view content_type) {
-  return in_lower_case(trimmed(content_type)).starts_with(kForm);
+  return lower_ascii(trimmed(content_type)).starts_with(kForm);
 }
 
 std::vector<FormField> parse_form(std::string_view body, std::string_view content_type) {

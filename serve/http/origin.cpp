@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/ip/address.hpp>
-#include <cctype>
+
+#include "core/text.h"
 
 namespace predgen::serve {
 namespace {
@@ -16,9 +17,7 @@ constexpr std::array<std::string_view, 5> kPrivateDomains{".localhost", ".local"
 }  // namespace
 
 bool is_same_name(std::string_view one, std::string_view other) {
-  return std::ranges::equal(one, other, [](unsigned char a, unsigned char b) {
-    return std::tolower(a) == std::tolower(b);
-  });
+  return lower_ascii(one) == lower_ascii(other);
 }
 
 bool is_same_origin(std::string_view origin, std::string_view host) {

@@ -5,6 +5,8 @@
 
 namespace predgen::serve {
 
+constexpr int kGoingAway = 1001;  // RFC 6455, section 7.4
+
 /// Messages for a client. Sending never blocks: what the client has not read yet is queued, and a
 /// client that lets the queue grow too long is cut off. Thread-safe.
 class WebSocketSender {

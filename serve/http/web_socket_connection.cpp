@@ -11,12 +11,6 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace websocket = boost::beast::websocket;
 
-namespace {
-
-constexpr int kGoingAway = 1001;
-
-}  // namespace
-
 WebSocketConnection::WebSocketConnection(asio::io_context& context, Stream& stream,
                                          const HttpLimits& limits, WebSocketHandler& handler)
     : context_(context),

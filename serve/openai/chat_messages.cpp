@@ -61,13 +61,6 @@ Message read_message(const Json& message, const std::string& where) {
           .content = read_content(content, where + ".content")};
 }
 
-bool has_call(const std::vector<Message>& messages, const std::string& id) {
-  return std::ranges::any_of(messages, [&](const Message& message) {
-    return std::ranges::any_of(message.tool_calls,
-                               [&](const ToolCall& call) { return call.id == id; });
-  });
-}
-
 }  // namespace
 
 std::string read_content(const Json& content, const std::string& where, std::string* thought) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 
 #include "core/suggest.h"
@@ -54,8 +53,8 @@ TranscriptForm read_form(const std::string& asked) {
   RequestFields::fail_unsupported("response_format", "must be one of " + names);
 }
 
-bool read_switch(const std::string& name, std::string value) {
-  std::ranges::transform(value, value.begin(), [](unsigned char c) { return std::tolower(c); });
+bool read_switch(const std::string& name, const std::string& given) {
+  const std::string value = lower_ascii(given);
   if (value == "true" || value == "1") return true;
   if (value != "false" && value != "0" && !value.empty()) {
     RequestFields::fail_value(name, "must be true or false");

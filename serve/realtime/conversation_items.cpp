@@ -7,18 +7,13 @@
 #include "serve/api_error.h"
 #include "serve/realtime/realtime_settings.h"
 #include "serve/request_fields.h"
+#include "serve/tool_request.h"
 
 namespace predgen::serve {
 namespace {
 
 /// Limits on what a client can make the server hold.
 constexpr size_t kMaxBytes = 1 << 20, kBytesPerItem = 64;
-
-bool has_call(const std::vector<Message>& rounds, const std::string& id) {
-  return std::ranges::any_of(rounds, [&](const Message& message) {
-    return std::ranges::find(message.tool_calls, id, &ToolCall::id) != message.tool_calls.end();
-  });
-}
 
 /// Adds it at the end, but before what the user has said meanwhile.
 void add_output(const ConversationItem& item, std::vector<Message>& rounds) {

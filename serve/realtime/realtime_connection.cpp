@@ -14,7 +14,7 @@ namespace predgen::serve {
 namespace {
 
 constexpr int kTryLater = 1013;
-constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+constexpr int64_t kAnyTime = std::numeric_limits<int64_t>::max();
 
 std::string item_id(RequestFields& fields) {
   return fields.text("item_id", /*required=*/true).value();
@@ -59,7 +59,7 @@ void truncate_item(RealtimeConversation& conversation, RequestFields& fields) {
   fields.any("content_index", /*required=*/true);
   fields.expect_neutral("content_index", {0});
   fields.any("audio_end_ms", /*required=*/true);
-  const int64_t end = fields.integer("audio_end_ms", 0, kAny).value();
+  const int64_t end = fields.integer("audio_end_ms", 0, kAnyTime).value();
   fields.finish();
   conversation.dialogue().truncate_item(id, end);
 }
@@ -85,7 +85,7 @@ void cancel_response(RealtimeConversation& conversation, RequestFields& fields) 
 void update_transcript(RealtimeConversation& conversation, RequestFields& fields) {
   TranscriptLine line;
   line.text = fields.text("text", /*required=*/true).value();
-  line.revision = fields.integer("revision", -kAny, kAny);
+  line.revision = fields.integer("revision", -kAnyTime, kAnyTime);
   const bool is_final = fields.flag("final");
   const bool decides = !fields.any("end_of_turn").is_null();
   line.is_final = decides ? fields.flag("end_of_turn") : is_final;

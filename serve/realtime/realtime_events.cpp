@@ -9,7 +9,7 @@
 namespace predgen::serve {
 namespace {
 
-constexpr int kGoingAway = 1001, kFailed = 1011;
+constexpr int kFailed = 1011;
 
 Json with(Json object, const Json& more) {
   object.update(more);

@@ -21,7 +21,7 @@ using BoostError = boost::system::error_code;
 
 /// How long a client may take to close its side after the last event. One that still sends loses
 /// that event if the connection just ends.
-constexpr double kLingerSeconds = 2;
+constexpr double kClosingSeconds = 2;
 constexpr std::chrono::seconds kConnectPatience{5};  // with who is connected to
 /// Sound waits while more is queued, or half of what may be.
 constexpr size_t kRoomBytes = 1 << 20;
@@ -146,7 +146,7 @@ void WyomingConnection::write(const std::string& bytes) {
 void WyomingConnection::linger() {
   BoostError ignored;
   socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-  start_timer(end_timer_, kLingerSeconds, [this] { abort(); });
+  start_timer(end_timer_, kClosingSeconds, [this] { abort(); });
 }
 
 }  // namespace predgen::serve

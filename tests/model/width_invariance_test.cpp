@@ -15,7 +15,7 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kTokens = 80, kPrefix = 21;
+constexpr int64_t kTextTokens = 80, kPrefix = 21;
 
 struct Precision {
   const char* name;
@@ -77,7 +77,8 @@ class WidthInvariance : public testing::TestWithParam<std::tuple<Shape, Precisio
     }
     pool_.emplace(model_->kv_layout());
     Random random(1, "tokens");
-    for (int64_t i = 0; i < kTokens; ++i) tokens_.push_back(static_cast<TokenId>(random.below(61)));
+    for (int64_t i = 0; i < kTextTokens; ++i)
+      tokens_.push_back(static_cast<TokenId>(random.below(61)));
     plain_ = one_by_one(*cache_of(0), tokens_);
   }
   ~WidthInvariance() override { at::set_num_threads(num_threads_); }
@@ -111,7 +112,7 @@ class WidthInvariance : public testing::TestWithParam<std::tuple<Shape, Precisio
   std::unique_ptr<Transformer> model_;
   std::optional<KvPool> pool_;
   TokenIds tokens_;
-  at::Tensor plain_;  // [kTokens,V]
+  at::Tensor plain_;  // [kTextTokens,V]
 
  private:
   const int num_threads_;
@@ -135,8 +136,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(WidthInvariance, PassesOfAnyWidth) {
   for (const int64_t width : {2, 5, 17, 33, 80}) {
     const auto cache = pool_->make_state(128);
-    for (int64_t begin = 0; begin < kTokens; begin += width) {
-      const at::Tensor logits = run(*cache, part(begin, std::min(width, kTokens - begin)));
+    for (int64_t begin = 0; begin < kTextTokens; begin += width) {
+      const at::Tensor logits = run(*cache, part(begin, std::min(width, kTextTokens - begin)));
       ASSERT_TRUE(is_plain(logits, begin)) << width << " tokens from " << begin << " on";
     }
   }

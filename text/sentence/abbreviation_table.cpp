@@ -1,8 +1,8 @@
 #include "text/sentence/abbreviation_table.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "core/text.h"
 #include "text/characters.h"
 
 namespace predgen {
@@ -148,13 +148,11 @@ constexpr Abbreviation kItalian[] = {
     {"ca.", "circa"},       {"ecc.", "eccetera", kMayEnd},
 };
 
-char to_lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
-
 }  // namespace
 
 bool Abbreviation::is(std::string_view text) const {
   return text.size() == written.size() && text.substr(1) == written.substr(1) &&
-         (text[0] == written[0] || to_lower(text[0]) == written[0]);
+         (text[0] == written[0] || lower_ascii(text[0]) == written[0]);
 }
 
 std::span<const Abbreviation> abbreviations_of(std::string_view language) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "text/sentence/block_marks.h"
 
 namespace predgen {
@@ -49,7 +50,7 @@ std::optional<size_t> end_of_fenced_code(OpenText text, const Fence& fence, size
     line = begin;
   }
   if (!text.complete) return std::nullopt;
-  return text.bytes.find_last_not_of(" \t\r\n\f\v") + 1;
+  return text.bytes.find_last_not_of(kAsciiSpace) + 1;
 }
 
 }  // namespace predgen

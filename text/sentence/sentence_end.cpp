@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "text/characters.h"
 #include "text/sentence/block_marks.h"
 #include "text/sentence/sentence_marks.h"
@@ -142,7 +143,7 @@ std::optional<size_t> SentenceEndFinder::next(std::string_view bytes, bool compl
     pass(bytes, run_);
   }
   if (!complete) return std::nullopt;
-  return end_sentence(bytes.find_last_not_of(" \t\r\n\f\v") + 1);
+  return end_sentence(bytes.find_last_not_of(kAsciiSpace) + 1);
 }
 
 }  // namespace predgen

@@ -7,17 +7,11 @@
 #include "core/text.h"
 
 namespace predgen {
-namespace {
-
-constexpr std::string_view kSpace = " \t\r\n\f\v";
-
-}  // namespace
 
 SentenceSplitter::SentenceSplitter(const Tokenizer& tokenizer, SplitMode mode)
     : tokenizer_(&tokenizer), mode_(mode), text_(tokenizer) {}
 
 std::vector<SentenceSplitter::Sentence> SentenceSplitter::push(TokenId token) {
-  added_ = text_.text().size();
   text_.push({&token, 1});
   token_ends_.push_back(text_.text().size());
   if (mode_ == SplitMode::kNatural) return take_natural(false);
@@ -28,7 +22,6 @@ std::vector<SentenceSplitter::Sentence> SentenceSplitter::push(TokenId token) {
 }
 
 std::vector<SentenceSplitter::Sentence> SentenceSplitter::push_text(std::string_view text) {
-  added_ = text_.text().size();
   text_.append(text);
   token_ends_.push_back(text_.text().size());
   if (mode_ == SplitMode::kNatural) return take_natural(false);
@@ -38,13 +31,12 @@ std::vector<SentenceSplitter::Sentence> SentenceSplitter::push_text(std::string_
 }
 
 std::vector<SentenceSplitter::Sentence> SentenceSplitter::finish(std::string_view rest) {
-  added_ = text_.text().size();
   text_.append(rest);
   text_.finish();
   if (!token_ends_.empty()) token_ends_.back() = text_.text().size();
   if (mode_ == SplitMode::kNatural) return take_natural(true);
   std::vector<Sentence> sentences;
-  take(std::max(text_.text().find_last_not_of(kSpace) + 1, begin_), sentences);
+  take(std::max(text_.text().find_last_not_of(kAsciiSpace) + 1, begin_), sentences);
   return sentences;
 }
 
@@ -56,7 +48,7 @@ std::vector<SentenceSplitter::Sentence> SentenceSplitter::take_natural(bool comp
 
 void SentenceSplitter::take(size_t end, std::vector<Sentence>& sentences) {
   PREDGEN_CHECK(end >= begin_ && end <= text_.text().size(), "sentence [{}, {})", begin_, end);
-  std::string text(trimmed(std::string_view(text_.text()).substr(begin_, end - begin_), kSpace));
+  std::string text(trimmed(std::string_view(text_.text()).substr(begin_, end - begin_)));
   begin_ = end;
   if (text.empty()) return;
   const auto last = std::lower_bound(token_ends_.begin(), token_ends_.end(), end);

@@ -37,8 +37,6 @@ class SentenceSplitter {
 
   /// The answer's text as far as its characters are complete.
   const std::string& text() const { return text_.text(); }
-  /// What the last push() or finish() added to text(); valid until the next one.
-  std::string_view added_text() const { return std::string_view(text()).substr(added_); }
 
  private:
   std::vector<Sentence> take_natural(bool complete);
@@ -49,7 +47,6 @@ class SentenceSplitter {
   StreamingText text_;
   SentenceEndFinder ends_;
   std::vector<size_t> token_ends_;  // bytes of text that were complete after each token
-  size_t added_ = 0;                // bytes of text before the last push() or finish()
   size_t begin_ = 0;                // byte where the sentence under way begins
 };
 

@@ -14,7 +14,7 @@
 namespace predgen {
 namespace {
 
-constexpr std::string_view kBlank = " \t\r";
+constexpr std::string_view kLineBlank = " \t\r";
 
 bool consists_of(std::string_view text, std::string_view characters) {
   return text.find_first_not_of(characters) == std::string_view::npos;
@@ -32,7 +32,7 @@ std::string row_text(std::string_view line) {
   std::string text;
   while (!line.empty()) {
     const size_t bar = std::min(line.find('|'), line.size());
-    const std::string_view cell = trimmed(line.substr(0, bar), kBlank);
+    const std::string_view cell = trimmed(line.substr(0, bar), kLineBlank);
     if (!cell.empty()) text += fmt::format("{}{}", text.empty() ? "" : ", ", cell);
     line.remove_prefix(std::min(bar + 1, line.size()));
   }
@@ -66,14 +66,15 @@ Line read_line(std::string_view line) {
       number = fmt::format("{}. ", line.substr(0, line.find_first_of(".)")));
     }
     result.is_block |= line[0] != '>';
-    line = trimmed(line.substr(mark.length), kBlank);
+    line = trimmed(line.substr(mark.length), kLineBlank);
   }
   Regex::Match box;
-  if (result.is_block && checkbox.find(line, 0, box)) line = trimmed(line.substr(box.end), kBlank);
+  if (result.is_block && checkbox.find(line, 0, box))
+    line = trimmed(line.substr(box.end), kLineBlank);
   const size_t hashes = std::min(line.find_first_not_of('#'), line.size());
   if (hashes >= 1 && hashes <= 6 && hashes < line.size() && line[hashes] == ' ') {
-    line = trimmed(line.substr(hashes), kBlank);
-    line = trimmed(line.substr(0, line.find_last_not_of('#') + 1), kBlank);
+    line = trimmed(line.substr(hashes), kLineBlank);
+    line = trimmed(line.substr(0, line.find_last_not_of('#') + 1), kLineBlank);
     result.is_block = true;
   }
   result.text = number + markdown_inline(line);
@@ -87,7 +88,7 @@ Line read_line(std::string_view line) {
 class RunningText {
  public:
   void add(std::string_view text, bool is_block) {
-    text = trimmed(text, kBlank);
+    text = trimmed(text, kLineBlank);
     if (is_block) end_clause();
     if (text.empty()) return;
     if (!text_.empty()) text_ += ' ';
@@ -127,7 +128,7 @@ std::string plain_text(std::string_view markdown, std::string_view code_phrase) 
       size_t line = fence.begin;
       end = *end_of_fenced_code(whole, fence, line);
     } else {
-      const Line line = read_line(trimmed(markdown.substr(begin, end - begin), kBlank));
+      const Line line = read_line(trimmed(markdown.substr(begin, end - begin), kLineBlank));
       result.add(line.text, line.is_block);
     }
     begin = std::max(end, begin) + 1;

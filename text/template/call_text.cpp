@@ -7,13 +7,13 @@
 namespace predgen {
 namespace {
 
-constexpr const char* kArguments = "the arguments of a call";
+constexpr const char* kOfArguments = "the arguments of a call";
 
 /// As Python writes a value; dictionaries as JSON, as LFM2.5's template has them.
 std::string python_text(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
   if (value.is_null()) return "None";
-  if (!value.is_array()) return python_json(value, kArguments);
+  if (!value.is_array()) return python_json(value, kOfArguments);
   std::string items;
   for (const Json& item : value) items = joined(items, ", ", python_text(item));
   return fmt::format("[{}]", items);
@@ -21,9 +21,9 @@ std::string python_text(const Json& value) {
 
 std::string one_call(ToolFormat format, const Json& function) {
   if (format == ToolFormat::kHermes) {
-    return fmt::format("<tool_call>\n{}\n</tool_call>", python_json(function, kArguments));
+    return fmt::format("<tool_call>\n{}\n</tool_call>", python_json(function, kOfArguments));
   }
-  if (format != ToolFormat::kPython) return python_json(function, kArguments);
+  if (format != ToolFormat::kPython) return python_json(function, kOfArguments);
   std::string arguments;
   for (const auto& [name, value] : function["arguments"].items()) {
     arguments = joined(arguments, ", ", fmt::format("{}={}", name, python_text(value)));

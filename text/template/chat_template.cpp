@@ -13,7 +13,7 @@
 namespace predgen {
 namespace {
 
-constexpr std::string_view kSpace = " \t\r\n";
+constexpr std::string_view kTemplateSpace = " \t\r\n";
 
 void check_messages(const std::vector<Message>& messages) {
   if (messages.empty()) throw UserError("a conversation needs at least one message");
@@ -106,7 +106,7 @@ void ChatTemplate::find_visible() {
            at = source.find(literal, at + 1)) {
         const std::string_view before = source.substr(0, at);
         std::string_view after = source.substr(at + literal.size());
-        after.remove_prefix(std::min(after.find_first_not_of(kSpace), after.size()));
+        after.remove_prefix(std::min(after.find_first_not_of(kTemplateSpace), after.size()));
         const bool is_searched =
             after.starts_with("in ") || after.starts_with("not in ") ||
             std::any_of(kSearches.begin(), kSearches.end(),
@@ -148,7 +148,7 @@ void ChatTemplate::probe(jinja::Budget& budget) {
     before_answer_ = whole.substr(prompt.size(), at - prompt.size());
   }
   const std::string_view rest = std::string_view(whole).substr(at + answer.size());
-  const size_t end = std::min(rest.find_first_not_of(kSpace), rest.size());
+  const size_t end = std::min(rest.find_first_not_of(kTemplateSpace), rest.size());
   bool is_first = true;
   tokens_.finder().split(
       rest.substr(end), [&](std::string_view) { is_first = false; },

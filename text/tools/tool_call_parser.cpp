@@ -13,7 +13,7 @@
 namespace predgen {
 namespace {
 
-constexpr std::string_view kSpace = " \t\r\n";
+constexpr std::string_view kJsonSpace = " \t\r\n";
 constexpr std::string_view kOpen = "<tool_call>", kClose = "</tool_call>";
 constexpr std::string_view kPython = "<|python_tag|>";
 constexpr std::string_view kCalls = "[TOOL_CALLS]", kArguments = "[ARGS]", kId = "[CALL_ID]";
@@ -47,12 +47,12 @@ bool is_tagged(ToolFormat format) {
 }
 
 size_t space_at(std::string_view text, size_t at = 0) {
-  return std::min(text.find_first_not_of(kSpace, at), text.size());
+  return std::min(text.find_first_not_of(kJsonSpace, at), text.size());
 }
 
 /// Where the white space in front of `end` begins.
 size_t space_before(std::string_view text, size_t end) {
-  return text.substr(0, end).find_last_not_of(kSpace) + 1;  // npos + 1 is 0
+  return text.substr(0, end).find_last_not_of(kJsonSpace) + 1;  // npos + 1 is 0
 }
 
 /// The byte after the brace at `begin`, and after white space, if a second brace is there or may

@@ -7,9 +7,9 @@ namespace predgen {
 namespace {
 
 /// Reads a text from left to right. Once it has ended too early, nothing else matches.
-class Reader {
+class CallReader {
  public:
-  Reader(std::string_view text, size_t at) : text_(text), at_(at) {}
+  CallReader(std::string_view text, size_t at) : text_(text), at_(at) {}
 
   size_t at() const { return at_; }
   bool is_at_end() const { return at_ == text_.size(); }
@@ -29,7 +29,7 @@ class Reader {
   }
   /// Passes all of these, with white space in front of each, or nothing.
   bool pass_words(std::initializer_list<std::string_view> words) {
-    Reader next = *this;
+    CallReader next = *this;
     for (const std::string_view word : words) {
       next.pass_space();
       if (!next.pass(word)) return false;
@@ -50,7 +50,7 @@ constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNO
 /// The call that begins at `begin`, if one does.
 std::optional<WrittenCall> call_at(std::string_view text, size_t begin,
                                    const std::vector<std::string>& names) {
-  Reader reader(text, begin);
+  CallReader reader(text, begin);
   WrittenCall call{.begin = begin};
   const size_t fence = reader.pass_all("`");
   if (fence > 2) reader.pass_all(kLetters);
@@ -84,7 +84,7 @@ std::optional<WrittenCall> call_at(std::string_view text, size_t begin,
     return std::nullopt;
   }
   for (const std::string& name : names) {
-    Reader rest = reader;
+    CallReader rest = reader;
     if (!rest.pass(name + '"')) continue;
     const bool is_told = !rest.is_at_end() || text.substr(reader.at()) == name + '"';
     if (is_told) call.json = json;

@@ -5,7 +5,7 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kFftSize = 512, kWindow = 400, kHop = 160;
+constexpr int64_t kFftSize = 512, kFeatureWindow = 400, kFeatureHop = 160;
 
 double hz_to_mel(double hz) { return 2595 * std::log10(1 + hz / 700); }
 
@@ -29,9 +29,9 @@ at::Tensor mel_filters() {
 }  // namespace
 
 at::Tensor speaker_features(const at::Tensor& samples_N) {
-  const at::Tensor window = at::hann_window(kWindow, /*periodic=*/true);
+  const at::Tensor window = at::hann_window(kFeatureWindow, /*periodic=*/true);
   const at::Tensor spectrum_FT =
-      at::stft(samples_N, kFftSize, kHop, kWindow, window, /*center=*/true, "reflect",
+      at::stft(samples_N, kFftSize, kFeatureHop, kFeatureWindow, window, /*center=*/true, "reflect",
                /*normalized=*/false, /*onesided=*/true, /*return_complex=*/true);
   const at::Tensor power_FT = spectrum_FT.abs().square();
   const at::Tensor bands_BT = at::mm(mel_filters(), power_FT).add(1e-6).log();

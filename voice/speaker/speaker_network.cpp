@@ -7,7 +7,7 @@
 namespace predgen {
 namespace {
 
-constexpr double kNormEpsilon = 1e-5, kSimamLambda = 1e-4;
+constexpr double kBatchNormEpsilon = 1e-5, kSimamLambda = 1e-4;
 
 void add_norm(std::vector<WeightSpec>& layout, const std::string& name, int64_t size) {
   for (const char* part : {"weight", "bias", "running_mean", "running_var"}) {
@@ -19,7 +19,7 @@ void add_norm(std::vector<WeightSpec>& layout, const std::string& name, int64_t 
 std::pair<at::Tensor, at::Tensor> norm_as_affine(const SafetensorsFile& file,
                                                  const std::string& name) {
   const auto part = [&](const char* key) { return file.tensor(name + "." + key).to(at::kDouble); };
-  const at::Tensor scale = part("weight") / (part("running_var") + kNormEpsilon).sqrt();
+  const at::Tensor scale = part("weight") / (part("running_var") + kBatchNormEpsilon).sqrt();
   return {scale, part("bias") - part("running_mean") * scale};
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/suggest.h"
+#include "core/text.h"
 
 namespace predgen {
 
@@ -32,9 +33,8 @@ const std::vector<std::string>& zonos_languages() {
 
 namespace {
 
-std::string suggest_language(std::string given) {
-  std::ranges::transform(given, given.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+std::string suggest_language(const std::string& asked) {
+  const std::string given = lower_ascii(asked);
   std::vector<std::string> variants;  // of "en"
   std::ranges::copy_if(zonos_languages(), std::back_inserter(variants),
                        [&](const std::string& code) { return code.starts_with(given + "-"); });

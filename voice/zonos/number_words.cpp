@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "text/characters.h"
+
 namespace predgen {
 namespace {
 
@@ -22,8 +24,6 @@ constexpr std::array<std::string_view, 12> kScales = {
     "",           "thousand",   "million",   "billion",   "trillion", "quadrillion", "quintillion",
     "sextillion", "septillion", "octillion", "nonillion", "decillion"};
 constexpr size_t kMaxDigits = 3 * kScales.size();
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// The longest piece from byte `begin` on made of digits and `others` that ends with a digit.
 std::string_view amount_at(std::string_view text, size_t begin, std::string_view others) {

@@ -14,20 +14,20 @@ namespace predgen {
 namespace {
 
 /// Python's notion of a space: Unicode's White_Space and the four separators of ASCII.
-bool is_space(char32_t character) {
+bool is_python_space(char32_t character) {
   return is_white_space(character) || (character >= 0x1C && character <= 0x1F);
 }
 
 std::string_view trim(std::string_view text) {
   while (!text.empty()) {
     size_t end = 0;
-    if (!is_space(next_character(text, end))) break;
+    if (!is_python_space(next_character(text, end))) break;
     text.remove_prefix(end);
   }
   while (!text.empty()) {
     size_t last = last_character(text);
     const size_t begin = last;
-    if (!is_space(next_character(text, last))) break;
+    if (!is_python_space(next_character(text, last))) break;
     text = text.substr(0, begin);
   }
   return text;
@@ -60,7 +60,7 @@ std::vector<TextPiece> split_words(std::string_view text) {
       size_t next = end;
       const char32_t character = next_character(text, next);
       const bool mark = ZonosSymbols::is_mark(character);
-      if (!mark && !is_space(character)) break;
+      if (!mark && !is_python_space(character)) break;
       marked |= mark;
       end = next;
     }

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr int64_t kTriedSteps = 26;     // on a GPU: to the first sound
 constexpr int64_t kSampleRate = 44100;  // Hz
 constexpr int64_t kCodes = 1024;        // of a codebook
-constexpr int64_t kHop = 512;           // samples of a frame
+constexpr int64_t kFrameSamples = 512;  // samples of a frame
 constexpr int64_t kMaxPrefixSeconds = 30;
 
 bool wants(const ZonosOptions& options, const char* name) {
@@ -87,12 +87,12 @@ void ZonosVoice::check_codec(const fs::path& folder) {
   }
   const DacConfig config = DacConfig::load(folder);
   if (config.num_codebooks != kZonosCodebooks || config.codebook_size != kCodes ||
-      config.sample_rate != kSampleRate || config.hop() != kHop) {
+      config.sample_rate != kSampleRate || config.hop() != kFrameSamples) {
     throw UserError(
         "{}: the codec has {} codebooks of {} codes, {} Hz and {} samples a frame, but Zonos "
         "speaks with {} of {}, {} Hz and {}: use descript/dac_44khz",
         folder.string(), config.num_codebooks, config.codebook_size, config.sample_rate,
-        config.hop(), kZonosCodebooks, kCodes, kSampleRate, kHop);
+        config.hop(), kZonosCodebooks, kCodes, kSampleRate, kFrameSamples);
   }
 }
 

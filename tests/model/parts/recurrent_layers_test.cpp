@@ -15,7 +15,7 @@
 namespace predgen {
 namespace {
 
-constexpr int64_t kCapacity = 300;
+constexpr int64_t kRoom = 300;
 
 at::Tensor whole(const Transformer& model, const TokenIds& tokens) {
   const at::NoGradGuard no_grad;
@@ -86,7 +86,7 @@ TEST_P(RecurrentLayersOf, ACampaignOfDraftsForksAndReturnsEqualsOnePass) {
     KvPool pool(model->kv_layout(), seed < 3 ? 1000000 : small);
     Random random(seed, "texts");
     std::vector<Text> texts;
-    texts.push_back({pool.make_state(kCapacity)});
+    texts.push_back({pool.make_state(kRoom)});
     for (int step = 0; step < 40; ++step) {
       const size_t i = random.below(texts.size());
       if (random.below(6) == 0 && texts.size() < 4) {
@@ -101,7 +101,7 @@ TEST_P(RecurrentLayersOf, ACampaignOfDraftsForksAndReturnsEqualsOnePass) {
         EXPECT_EQ(text.state->return_to(most), point);
         reused += point > 0;
       }
-      if (text.tokens.size() > 60) text = {pool.make_state(kCapacity)};
+      if (text.tokens.size() > 60) text = {pool.make_state(kRoom)};
       const TokenIds draft = random.below(2) == 0 ? TokenIds() : drawn(random, 6);
       const bool is_tree = !draft.empty() && random.below(2) == 0;
       run_and_check(*model, text, drawn(random, 9), draft, is_tree);
@@ -126,7 +126,7 @@ TEST_P(RecurrentLayersOf, ACampaignOfDraftsForksAndReturnsEqualsOnePass) {
 TEST(RecurrentLayers, APathOfATreeRunsAgain) {
   const auto model = Transformer::initialize(hybrid_config(), 1, at::kFloat);
   KvPool pool(model->kv_layout());
-  Text text{pool.make_state(kCapacity)};
+  Text text{pool.make_state(kRoom)};
   run_and_check(*model, text, {1, 2, 3}, {4, 5, 6, 7}, /*is_tree=*/true);
   EXPECT_FALSE(text.state->can_return_to(7));
   EXPECT_TRUE(text.state->can_return_to(3));
@@ -157,7 +157,7 @@ TEST(RecurrentLayers, KeepAFewSnapshotsThatCostWhatTheySay) {
   EXPECT_EQ(layout.bytes_per_snapshot, 32 * 4);
   EXPECT_EQ(layout.positions_per_snapshot(), 1);  // of 2 * 2 heads * 8 values
   KvPool pool(layout);
-  const auto state = pool.make_state(kCapacity);
+  const auto state = pool.make_state(kRoom);
   const TokenIds tokens{1, 2};
   for (int i = 0; i < 100; ++i) model->forward({.state = state.get(), .tokens = tokens});
   EXPECT_EQ(pool.num_snapshots(), layout.max_snapshots);
@@ -176,7 +176,7 @@ TEST_P(RecurrentLayersOf, ARevisedTranscriptRunsFewTokensAgain) {
   EXPECT_EQ(pool.layout().max_snapshots, 16);
   for (uint64_t seed = 0; seed < 5; ++seed) {
     Random random(seed, "words");
-    const auto state = pool.make_state(kCapacity);
+    const auto state = pool.make_state(kRoom);
     TokenIds tokens(30 + random.below(30), 1);  // the conversation so far
     const int64_t begin = std::ssize(tokens);
     for (int step = 0; step < 40; ++step) {
@@ -202,7 +202,7 @@ TEST(RecurrentLayers, HaveWhatFitsIntoTheirMemory) {
   for (const int64_t most : {2, 3, 5, 9}) {
     model->set_state_memory(most * bytes + bytes / 2);
     KvPool pool(model->kv_layout());
-    const auto state = pool.make_state(kCapacity);
+    const auto state = pool.make_state(kRoom);
     for (int i = 0; i < 20; ++i) {
       const TokenIds tokens{1, 2, 3, 4, 5};
       model->forward({.state = state.get(), .tokens = tokens, .num_drafted = 2, .num_settled = 1});

@@ -15,8 +15,8 @@
 namespace predgen {
 namespace {
 
-/// A pass over one token takes a second, and as long as kTokens further ones.
-constexpr int64_t kTokens = 40;
+/// A pass over one token takes a second, and as long as kFairTokens further ones.
+constexpr int64_t kFairTokens = 40;
 
 struct Pass {
   double begin = 0, end = 0;
@@ -24,7 +24,7 @@ struct Pass {
 };
 
 /// What a pass takes beside its tokens.
-constexpr double kFixed = 1 - 1.0 / kTokens;
+constexpr double kFixed = 1 - 1.0 / kFairTokens;
 
 /// Says nothing, and remembers what a pass has of whom: a thread's tokens are its number.
 class WatchingModel : public LanguageModel {
@@ -47,7 +47,7 @@ class WatchingModel : public LanguageModel {
       const at::Tensor none = at::zeros({1, 1, count, 1}, at::kByte);
       for (int64_t i = 0; i < count; ++i) {
         pass.seconds[step.tokens.back()] +=
-            1.0 / kTokens + reading_ * static_cast<double>(step.state->length() + i);
+            1.0 / kFairTokens + reading_ * static_cast<double>(step.state->length() + i);
       }
       step.state->append(0, none, none);
       step.state->commit(count);
@@ -80,8 +80,8 @@ enum class Known { kNothing, kCounts, kAll };
 struct SharedEngine {
   /// `reading`: a cached token's, in seconds.
   SharedEngine(Known known, double reading) : model(reading) {
-    if (known == Known::kCounts) engine.share_fairly(kTokens);
-    if (known == Known::kAll) engine.share_fairly(kTokens, {reading, reading});
+    if (known == Known::kCounts) engine.share_fairly(kFairTokens);
+    if (known == Known::kAll) engine.share_fairly(kFairTokens, {reading, reading});
     engine.observe_passes([this](const PassSize&) {
       Pass& pass = model.passes.back();
       pass.begin = clock.now().count();

@@ -12,7 +12,7 @@
 namespace predgen::serve {
 namespace {
 
-constexpr int64_t kLength = 702;  // of the opening: <system>, 699 bytes, <end>, <user>
+constexpr int64_t kOpeningLength = 702;  // of the opening: <system>, 699 bytes, <end>, <user>
 /// More than a turn has of its own.
 constexpr int64_t kTurn = 60;
 
@@ -67,9 +67,9 @@ TEST(SharedOpenings, TheFirstTurnAfterARestartReadsOnlyWhatIsNew) {
   {
     Home home(folder.path());
     WyomingConversation first(home.host);
-    EXPECT_TRUE(home.has_read(kLength)) << "before the first word";
+    EXPECT_TRUE(home.has_read(kOpeningLength)) << "before the first word";
     EXPECT_TRUE(home.has_stored());
-    EXPECT_EQ(home.num_read(), kLength);
+    EXPECT_EQ(home.num_read(), kOpeningLength);
   }
   Home home(folder.path());
   Service service(home);
@@ -82,7 +82,7 @@ TEST(SharedOpenings, TheFirstTurnAfterARestartReadsOnlyWhatIsNew) {
   Visit elsewhere(there);
   elsewhere.say("one", "c");
   EXPECT_EQ(elsewhere.answer(), "You said: one. Go on!");
-  EXPECT_GT(other.num_read(), kLength) << "it is another prompt";
+  EXPECT_GT(other.num_read(), kOpeningLength) << "it is another prompt";
 }
 
 TEST(SharedOpenings, AllConversationsOfAKeyShareOne) {
@@ -96,7 +96,7 @@ TEST(SharedOpenings, AllConversationsOfAKeyShareOne) {
   EXPECT_EQ(bath.answer(), "You said: two. Go on!");
   Talk talk(home);
   EXPECT_EQ(text_of(talk.ask("three")), "You said: three. Go on!");
-  EXPECT_LT(home.num_read(), kLength + 3 * kTurn);
+  EXPECT_LT(home.num_read(), kOpeningLength + 3 * kTurn);
 
   const std::string words(500, '-');
   const int64_t before = home.num_read();
@@ -128,7 +128,7 @@ TEST(SharedOpenings, WordsEndTheReadingAndNothingIsReadTwice) {
   talk.respond();
   may_go_on.release();
   EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "You said: one. Go on!");
-  EXPECT_LT(home.num_read(), kLength + kTurn);
+  EXPECT_LT(home.num_read(), kOpeningLength + kTurn);
   const int64_t before = home.num_read();
   Talk other(home);
   EXPECT_EQ(text_of(other.ask("two")), "You said: two. Go on!");
@@ -140,7 +140,7 @@ TEST(SharedOpenings, NobodysPassIsMuchLongerForIt) {
   Home home(folder.path());
   home.engine.yield_speculation(/*tokens_a_pass=*/4);
   WyomingConversation first(home.host);
-  EXPECT_TRUE(home.has_read(kLength));
+  EXPECT_TRUE(home.has_read(kOpeningLength));
   EXPECT_LE(home.widest_pass(), 16);
 }
 
@@ -149,7 +149,7 @@ TEST(SharedOpenings, AConversationThatEndsIsNotWaitedFor) {
   Home home(folder.path());
   home.engine.yield_speculation(/*tokens_a_pass=*/1);
   { const WyomingConversation first(home.host); }
-  EXPECT_LT(home.num_read(), kLength);
+  EXPECT_LT(home.num_read(), kOpeningLength);
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// A server whose own tools are a lamp.
-struct LampHouse : House {
-  LampHouse() {
+struct SpokenLampHouse : House {
+  SpokenLampHouse() {
     host.tools = &own;
     tools.offered.front().parameters = Json::parse(
         R"({"type": "object", "properties": {"room": {"type": "string"}}, "required": ["room"]})");
@@ -33,7 +33,7 @@ struct LampHouse : House {
 };
 
 TEST(WyomingTools, AreCalledByAnAnswerOnce) {
-  LampHouse house;
+  SpokenLampHouse house;
   Service service(house);
   Visit visit(service);
   visit.say("red", "c");
@@ -50,7 +50,7 @@ TEST(WyomingTools, AreCalledByAnAnswerOnce) {
 
 /// Words that may still change act on nothing.
 TEST(WyomingTools, WaitForTheLastWord) {
-  LampHouse house;
+  SpokenLampHouse house;
   Service service(house);
   Visit visit(service);
   visit.send("transcript-start");
@@ -62,7 +62,7 @@ TEST(WyomingTools, WaitForTheLastWord) {
 }
 
 TEST(WyomingTools, ACallThatIsLeftIsCancelledAndNotMadeAgain) {
-  LampHouse house;
+  SpokenLampHouse house;
   std::binary_semaphore is_running{0};
   house.tools.answer = [&](const std::string&, const std::stop_token& stop, const auto&) {
     is_running.release();
@@ -82,7 +82,7 @@ TEST(WyomingTools, ACallThatIsLeftIsCancelledAndNotMadeAgain) {
 }
 
 TEST(WyomingTools, TheServersPromptIsTheSystemPrompts) {
-  LampHouse house;
+  SpokenLampHouse house;
   house.tools.home = "There is a lamp.";
   house.host.session.system_prompt = "Be brief.";
   Service service(house);
@@ -98,7 +98,7 @@ TEST(WyomingTools, TheServersPromptIsTheSystemPrompts) {
 }
 
 TEST(WyomingTools, AreToldHomeAssistant) {
-  LampHouse house;
+  SpokenLampHouse house;
   Service service(house);
   service.host.offer.has_tools = true;
   Visit visit(service);
