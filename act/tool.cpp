@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/edit_distance.h"
 #include "core/error.h"
-#include "core/suggest.h"
 
 namespace predgen::act {
 namespace {

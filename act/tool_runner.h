@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <stop_token>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "act/tool.h"
+#include "core/json.h"
 
 namespace predgen::act {
 
@@ -42,5 +44,12 @@ class ToolRunner {
                          const std::stop_token& stop,
                          const std::function<void(ToolProgress)>& on_progress) = 0;
 };
+
+/// What a model gets to read of the answer to tools/call: its texts, or else what it is structured
+/// as; other content is only named. More than `most` bytes are cut, and it says so.
+ToolResult read_call_result(const Json& answer, size_t most);
+
+/// `text` without control characters, cut at `most` bytes, which it then says.
+std::string bounded(std::string_view text, size_t most);
 
 }  // namespace predgen::act

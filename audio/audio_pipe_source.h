@@ -9,7 +9,7 @@
 #include "audio/audio_source.h"
 #include "audio/resampler.h"
 #include "audio/wav_stream.h"
-#include "core/stoppable_poll.h"
+#include "core/stop.h"
 
 namespace predgen {
 

@@ -3,6 +3,8 @@
 #include <samplerate.h>
 
 #include <array>
+#include <cmath>
+#include <utility>
 
 #include "core/error.h"
 
@@ -48,6 +50,31 @@ void Resampler::convert(std::span<const float> samples, bool is_last, std::vecto
     samples = samples.subspan(static_cast<size_t>(data.input_frames_used));
     output.insert(output.end(), block.begin(), block.begin() + data.output_frames_gen);
   } while (!samples.empty() || data.output_frames_gen > 0);
+}
+
+ResamplingSink::ResamplingSink(std::unique_ptr<AudioSink> sink, int from_rate, int to_rate)
+    : sink_(std::move(sink)), resampler_(from_rate, to_rate) {}
+
+void ResamplingSink::write(std::span<const float> samples) {
+  output_.clear();
+  resampler_.add(samples, output_);
+  sink_->write(output_);
+}
+
+void ResamplingSink::clear() {
+  resampler_.clear();
+  sink_->clear();
+}
+
+void ResamplingSink::drain() {
+  output_.clear();
+  resampler_.finish(output_);
+  sink_->write(output_);
+  sink_->drain();
+}
+
+int64_t ResamplingSink::num_played() const {
+  return std::llround(static_cast<double>(sink_->num_played()) / resampler_.ratio());
 }
 
 }  // namespace predgen

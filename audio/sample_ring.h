@@ -1,7 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -27,6 +29,38 @@ class SampleRing {
   // Counts since the start; the ring holds [max(read_, dropped_), written_). The writer reuses
   // places only up to read_, because a pop() under way may still copy dropped ones.
   std::atomic<uint64_t> written_ = 0, read_ = 0, dropped_ = 0;
+};
+
+/// What a loudspeaker plays, its silence included, as the reference for echo cancellation. The
+/// device's thread adds and never waits; at most one other thread takes.
+class PlayedSound {
+ public:
+  /// Before the device plays. `sample_rate`: Hz.
+  void begin(int sample_rate) {
+    sample_rate_ = sample_rate;
+    ring_ = std::make_unique<SampleRing>(static_cast<size_t>(kKeptSeconds * sample_rate));
+  }
+  /// The device plays nothing after all.
+  void end() { sample_rate_ = 0; }
+  /// Hz; 0: there is no loudspeaker.
+  int sample_rate() const { return sample_rate_; }
+
+  /// Device. Mono, as it will be heard.
+  void add(std::span<const float> samples) {
+    if (ring_->push(samples) < samples.size()) ++num_losses_;
+  }
+
+  /// Listener. Fills the front of `samples` with what was played next, and returns how many.
+  size_t take(std::span<float> samples) { return ring_->pop(samples); }
+  /// Listener. How often samples were lost because earlier ones had not been taken.
+  int64_t num_losses() const { return num_losses_; }
+
+ private:
+  static constexpr int kKeptSeconds = 2;
+
+  int sample_rate_ = 0;
+  std::unique_ptr<SampleRing> ring_;
+  std::atomic<int64_t> num_losses_ = 0;
 };
 
 }  // namespace predgen

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "audio/pcm16.h"
-#include "audio/sound_error.h"
+#include "audio/sample_encoding.h"
+#include "audio/sound_file.h"
 #include "core/error.h"
 
 namespace predgen {

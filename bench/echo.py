@@ -36,7 +36,7 @@ RAW = 10  # answers that are heard without the canceller, too
 
 def backchannels():
     """English words that only signal listening, by the program's own list."""
-    source = (ROOT / "text/backchannel.cpp").read_text()
+    source = (ROOT / "text/words.cpp").read_text()
     lists = [source.split(begin)[1].split("}")[0] for begin in ("kSounds{", '{"en", {')]
     return set(re.findall(r'"(\w+)"', "".join(lists)))
 

@@ -30,7 +30,7 @@ def likeliest_end(logits, tokenizer):
 
 
 def by_readout(logits, readout):
-    """As EndReadout (runtime/converse/end_readout.h); log-odds."""
+    """As EndReadout (runtime/converse/words_end.h); log-odds."""
     inner = torch.nn.functional.gelu(logits[:, readout["tokens"]] @ readout["first.weight"].T + readout["first.bias"])
     return inner @ readout["last.weight"][0] + readout["last.bias"]
 

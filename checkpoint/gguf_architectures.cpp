@@ -1,6 +1,7 @@
+#include "checkpoint/gguf_architectures.h"
+
 #include <algorithm>
 
-#include "checkpoint/gguf_fields.h"
 #include "checkpoint/gguf_names.h"
 #include "model/architectures/layers_by_type.h"
 

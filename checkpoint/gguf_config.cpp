@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "checkpoint/gguf_fields.h"
+#include "checkpoint/gguf_architectures.h"
 #include "checkpoint/gguf_hybrids.h"
 #include "checkpoint/gguf_names.h"
 #include "core/error.h"

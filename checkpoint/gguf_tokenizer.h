@@ -1,10 +1,18 @@
 #pragma once
 
+#include <cstdint>
+
 #include "tensors/gguf_metadata.h"
+#include "tensors/gguf_writer.h"
 #include "text/token_ids.h"
 #include "text/tokenize/tokenizer_files.h"
 
 namespace predgen {
+
+/// Adds the tokenizer, the chat template and the special tokens ("tokenizer.ggml.*") of a model
+/// with `vocab_size` embedding rows, for read_gguf_tokenizer() to read. UserError for a tokenizer
+/// that llama.cpp has no name for.
+void add_gguf_tokenizer(const TokenizerFiles& files, int64_t vocab_size, GgufContents& contents);
 
 /// Whether the file says anything about a tokenizer.
 bool has_gguf_tokenizer(const GgufMetadata& metadata);

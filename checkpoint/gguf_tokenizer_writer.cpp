@@ -1,16 +1,14 @@
-#include "checkpoint/gguf_tokenizer_writer.h"
-
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "checkpoint/gguf_byte_level.h"
-#include "checkpoint/gguf_byte_level_words.h"
+#include "checkpoint/gguf_tokenizer.h"
 #include "checkpoint/gguf_vocabulary.h"
 #include "core/error.h"
 #include "text/tokenize/added_tokens.h"
-#include "text/tokenize/sentencepiece_spec.h"
-#include "text/tokenize/text_frame.h"
+#include "text/tokenize/sentencepiece_model.h"
+#include "text/tokenize/tokenizer_files.h"
 
 namespace predgen {
 namespace {

@@ -1,8 +1,20 @@
 #pragma once
 
+#include <filesystem>
+#include <string>
+
 #include "checkpoint/checkpoint.h"
 
 namespace predgen {
+
+/// What the README.md of a Hugging Face folder says in its YAML front matter and in its heading.
+/// Texts are empty if it does not say, or if there is no README.md.
+struct ModelCard {
+  std::string title;    // "SmolLM2"
+  std::string licence;  // "apache-2.0"
+};
+
+ModelCard read_model_card(const std::filesystem::path& folder);
 
 /// A folder as transformers writes it: config.json, model.safetensors or shards with an index,
 /// tokenizer.json or tokenizer.model, tokenizer_config.json, generation_config.json.

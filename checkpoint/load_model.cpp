@@ -6,7 +6,7 @@
 #include "checkpoint/model_weights.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "model/memory_left.h"
+#include "model/device_memory.h"
 #include "model/parts/layer_inputs.h"
 #include "model/weights/adapter.h"
 

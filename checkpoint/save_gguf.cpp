@@ -5,11 +5,11 @@
 #include <functional>
 #include <vector>
 
-#include "checkpoint/gguf_fields.h"
+#include "checkpoint/gguf_architectures.h"
 #include "checkpoint/gguf_hybrids.h"
 #include "checkpoint/gguf_names.h"
-#include "checkpoint/gguf_tokenizer_writer.h"
-#include "checkpoint/stacked_tensors.h"
+#include "checkpoint/gguf_tokenizer.h"
+#include "checkpoint/tensor_views.h"
 #include "core/error.h"
 
 namespace predgen {

@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "checkpoint/stacked_tensors.h"
+#include "checkpoint/tensor_views.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "model/load_options.h"
-#include "model/weights/sharded_weights.h"
+#include "model/weights/weight_files.h"
 
 namespace predgen {
 namespace fs = std::filesystem;

@@ -7,13 +7,12 @@
 #include <memory>
 
 #include "cli/bench_command.h"
+#include "cli/bench_conditions.h"
 #include "cli/input_rows.h"
 #include "cli/model_setup.h"
-#include "cli/start_time.h"
 #include "core/error.h"
 #include "core/progress.h"
 #include "evaluate/speed_report.h"
-#include "evaluate/speed_verdict.h"
 #include "model/cpu/cpu_pass.h"
 #include "model/gpu/gpu_pass.h"
 #include "model/stream_priority.h"

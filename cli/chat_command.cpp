@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/edit_distance.h"
 #include "core/error.h"
-#include "core/suggest.h"
 #include "core/text.h"
 
 namespace predgen::cli {

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "cli/terminal/live_region.h"
-#include "cli/terminal/screen_size.h"
 
 namespace predgen::cli {
 

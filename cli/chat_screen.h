@@ -1,8 +1,11 @@
 #pragma once
 
+#include <spdlog/logger.h>
+
 #include <atomic>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -69,6 +72,20 @@ class ChatScreen {
   ScreenSize drawn_ GUARDED_BY(mutex_);            // of the last frame
   std::atomic<bool> stopping_ = false;
   std::thread reader_;
+};
+
+/// While this lives, log messages are lines of a chat: otherwise they would garble its screen.
+class ChatLog {
+ public:
+  /// `screen` outlives this.
+  explicit ChatLog(ChatScreen& screen);
+  ~ChatLog();
+  ChatLog(const ChatLog&) = delete;
+
+ private:
+  class Sink;
+  std::shared_ptr<spdlog::logger> before_;
+  std::shared_ptr<Sink> sink_;
 };
 
 }  // namespace predgen::cli

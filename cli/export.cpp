@@ -6,19 +6,18 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/merged_weights.h"
 #include "checkpoint/save_model.h"
-#include "checkpoint/stacked_tensors.h"
+#include "checkpoint/tensor_views.h"
 #include "cli/command.h"
 #include "cli/export_gguf.h"
 #include "cli/interrupt.h"
 #include "cli/model_setup.h"
 #include "cli/setting_flags.h"
-#include "cli/written_logits.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/json.h"
-#include "core/staged_folder.h"
 #include "core/stop.h"
 #include "model/load_options.h"
-#include "model/weights/sharded_weights.h"
+#include "model/weights/weight_files.h"
 
 namespace predgen::cli {
 namespace fs = std::filesystem;

@@ -1,5 +1,6 @@
 #include "cli/export_gguf.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -8,9 +9,9 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/gguf_checkpoint.h"
+#include "checkpoint/logit_check.h"
 #include "checkpoint/merged_weights.h"
 #include "checkpoint/save_gguf.h"
-#include "cli/written_logits.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
@@ -18,6 +19,37 @@
 #include "model/load_options.h"
 
 namespace predgen::cli {
+
+Json check_logits(const MergedWeights& merged, const ModelWeights& stored, const LogitCheck& check,
+                  const std::stop_token& stop) {
+  const LogitDifference difference =
+      compare_logits(merged, stored, check.device, [&] { throw_if_stopped(stop); });
+  const double bound = check.max_difference > 0
+                           ? check.max_difference
+                           : check.share * std::max(1.0, difference.largest_logit);
+  if (!(difference.max <= bound)) {  // NaN too
+    throw UserError(
+        "the merged model's logits differ by {:.3g} from those of base and adapter, more than "
+        "{:.3g} (--max-logit-difference): nothing was written",
+        difference.max, bound);
+  }
+  return {{"max_logit_difference", difference.max},
+          {"allowed_logit_difference", bound},
+          {"mean_logit_difference", difference.mean},
+          {"num_positions", difference.num_positions},
+          {"num_same_top_token", difference.num_same_top}};
+}
+
+void print_logits(const Json& logits, const char* origin) {
+  std::printf(
+      "logits: right, in float32 against %s: max difference %.3g of %.3g allowed, mean %.3g, same "
+      "top token at %ld of %ld positions\n",
+      origin, logits["max_logit_difference"].get<double>(),
+      logits["allowed_logit_difference"].get<double>(),
+      logits["mean_logit_difference"].get<double>(), logits["num_same_top_token"].get<long>(),
+      logits["num_positions"].get<long>());
+}
+
 namespace fs = std::filesystem;
 
 namespace {

@@ -7,13 +7,13 @@
 #include <stop_token>
 #include <string>
 
+#include "act/background_calls.h"
 #include "act/servers/tool_servers.h"
-#include "act/threaded_calls.h"
 #include "audio/audio_sink.h"
-#include "audio/played_sound.h"
+#include "audio/sample_ring.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
-#include "cli/sampling_flags.h"
+#include "cli/setting_flags.h"
 #include "cli/voice_flags.h"
 #include "core/clock.h"
 #include "model/load_options.h"

@@ -12,10 +12,8 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/help_format.h"
+#include "cli/command_line.h"
 #include "cli/interrupt.h"
-#include "cli/parse_error.h"
-#include "cli/welcome.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"

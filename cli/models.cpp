@@ -6,12 +6,10 @@
 
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
-#include "cli/models_get.h"
-#include "cli/models_rm.h"
+#include "cli/models_get_rm.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/model_names.h"
-#include "core/speech_model.h"
 #include "core/text.h"
 
 namespace predgen::cli {

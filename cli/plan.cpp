@@ -10,8 +10,7 @@
 #include "model/load_options.h"
 #include "train/plan/memory_advice.h"
 #include "train/plan/memory_plan.h"
-#include "train/plan/plan_case.h"
-#include "train/plan/recompute_choice.h"
+#include "train/plan/plan_sizes.h"
 
 namespace predgen::cli {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "core/hash.h"
 #include "core/version.h"
-#include "model/weights/weights_hash.h"
-#include "serve/known_hashes.h"
+#include "model/weights/weight_files.h"
+#include "serve/prefix_store.h"
 
 namespace predgen::cli {
 

@@ -1,20 +1,26 @@
+#include <arpa/inet.h>
 #include <c10/core/InferenceMode.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
-#include "cli/addresses.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/model_setup.h"
 #include "cli/prefix_store.h"
 #include "cli/setting_flags.h"
-#include "cli/tool_flags.h"
 #include "cli/voice_flags.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -25,17 +31,16 @@
 #include "core/version.h"
 #include "data/repetition.h"
 #include "hear/make_recogniser.h"
-#include "model/memory_left.h"
-#include "runtime/converse/end_readout.h"
+#include "model/device_memory.h"
 #include "runtime/converse/session_options.h"
+#include "runtime/converse/words_end.h"
 #include "runtime/cost/engine_costs.h"
 #include "runtime/generate/make_generator.h"
 #include "serve/http/http_server.h"
 #include "serve/openai/completer.h"
 #include "serve/openai/openai_api.h"
 #include "serve/openai/server_tools.h"
-#include "serve/pool_size.h"
-#include "serve/wyoming/announcement.h"
+#include "serve/serve_config.h"
 #include "serve/wyoming/wyoming_satellites.h"
 #include "serve/wyoming/wyoming_server.h"
 #include "text/tokenizer.h"
@@ -43,6 +48,32 @@
 
 namespace predgen::cli {
 namespace {
+
+/// "http://127.0.0.1:8080", with brackets around an address of IPv6.
+std::string address_of(const std::string& scheme, const std::string& host, int port) {
+  const bool is_v6 = host.find(':') != std::string::npos;
+  return fmt::format("{}://{}:{}", scheme, is_v6 ? "[" + host + "]" : host, port);
+}
+
+/// The addresses at which other machines reach a server that listens at `host`: of all of this
+/// machine's networks if it is 0.0.0.0 or ::, else itself. Possibly none.
+std::vector<std::string> reachable_at(const std::string& host) {
+  if (host != "0.0.0.0" && host != "::") return {host};
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) return {};
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> all(first, ::freeifaddrs);
+  std::vector<std::string> addresses;
+  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
+    const bool is_up = (one->ifa_flags & IFF_UP) != 0 && (one->ifa_flags & IFF_LOOPBACK) == 0;
+    if (!is_up || one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
+    std::array<char, INET_ADDRSTRLEN> text{};
+    const auto* const address = reinterpret_cast<const sockaddr_in*>(one->ifa_addr);
+    if (::inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size()) != nullptr) {
+      addresses.emplace_back(text.data());
+    }
+  }
+  return addresses;
+}
 
 constexpr const char* kServeExamples = R"(
 An assistant for other programs: speaks OpenAI's HTTP and Realtime APIs, by option Wyoming, too, and

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "act/servers_file.h"
 #include "core/error.h"
+#include "core/log.h"
+#include "core/text.h"
 
 namespace predgen::cli {
 namespace {
@@ -95,6 +98,56 @@ void take_given(const CLI::App& command, const Settings& flags, const Settings& 
       take(flags[i].place, settings.at(i).place);
     }
   }
+}
+
+void SamplingFlags::add_to(CLI::App& command, const char* top_k_name) {
+  Settings settings =
+      only(settings_of(*this), {"temperature", "top_k", "top_p", "min_p", "repetition_penalty"});
+  settings[1] = settings[1].as(top_k_name);
+  add_flags(command, unbounded(settings));
+  add_flags(command, {{"seed", seed, "of the draws"}});
+}
+
+std::optional<SamplingConfig> SamplingFlags::parse(const GenerationSettings& settings) const {
+  const GenerationDefaults defaults = read_generation_defaults(settings);
+  const std::optional<SamplingConfig> config = choose_sampling(*this, defaults);
+  if (config && config->temperature > 0 && !defaults.not_honoured.empty()) {
+    throw UserError("{}: \"{}\" is not supported in sampling: remove it", settings.where,
+                    defaults.not_honoured);
+  }
+  return config;
+}
+
+void add_mcp(CLI::App& command, std::string& file) {
+  command.add_option(
+      "--mcp", file,
+      "A file of tool servers that the model may call, in the \"mcpServers\" form of "
+      "other programs, such as examples/home.json");
+}
+
+std::unique_ptr<act::ToolServers> start_tool_servers(const std::string& file,
+                                                     const Tokenizer& tokenizer,
+                                                     const std::string& model,
+                                                     const std::stop_token& stop) {
+  if (file.empty()) return nullptr;
+  const std::vector<act::ServerEntry> entries = act::read_servers_file(file);
+  if (entries.empty()) throw UserError("{}: has no server, or all are disabled", file);
+  if (tokenizer.tool_format() == ToolFormat::kNone) {
+    throw UserError(
+        "--mcp: the chat template of {} has calls in an unknown form: give another "
+        "--chat-template, "
+        "or a model such as Qwen2.5, Llama 3.1 or SmolLM3",
+        model);
+  }
+  auto servers = std::make_unique<act::ToolServers>(entries, act::ToolLimits(), stop);
+  std::string names;
+  for (const act::Tool& tool : servers->tools()) {
+    names = joined(names, ", ",
+                   fmt::format("{} ({}{})", tool.name, act::to_string(tool.effects),
+                               tool.asks ? ", asks" : ""));
+  }
+  spdlog::info("tools: {}", names.empty() ? "none" : names);
+  return servers;
 }
 
 }  // namespace predgen::cli

@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "core/edit_distance.h"
 #include "core/error.h"
 #include "core/setting.h"
-#include "core/setting_text.h"
-#include "core/suggest.h"
 #include "data/build_config.h"
-#include "data/trajectory_config.h"
 #include "evaluate/eval_config.h"
 #include "model/model_settings.h"
 #include "runtime/converse/tool_round_options.h"

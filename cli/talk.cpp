@@ -1,25 +1,27 @@
 #include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "audio/echo/echo_cancelling_source.h"
 #include "audio/make_audio_source.h"
-#include "audio/recording_source.h"
 #include "cli/command.h"
-#include "cli/enter_key.h"
 #include "cli/loaded_session.h"
 #include "cli/setting_flags.h"
 #include "cli/talk_view.h"
 #include "core/error.h"
 #include "core/stop.h"
-#include "hear/hearing_options.h"
 #include "hear/make_recogniser.h"
 #include "hear/wake.h"
 #include "runtime/converse/conversation.h"
@@ -27,6 +29,38 @@
 
 namespace predgen::cli {
 namespace {
+
+/// Push to talk on a terminal: Enter begins a turn and ends it. Any thread may ask.
+class EnterKey {
+ public:
+  /// Reads lines from the file descriptor in a thread of its own, which calls `on_change`.
+  EnterKey(int fd, std::function<void(bool is_on)> on_change);
+
+  bool is_on() const { return is_on_; }
+
+ private:
+  std::atomic<bool> is_on_ = false;
+  std::jthread reader_;  // last: it uses the other
+};
+
+EnterKey::EnterKey(int fd, std::function<void(bool is_on)> on_change)
+    : reader_([this, fd, change = std::move(on_change)](const std::stop_token& destroyed) {
+        try {
+          const StoppablePoll poll(destroyed);
+          while (true) {
+            poll.wait(fd, POLLIN);
+            char byte = 0;
+            const ssize_t count = read(fd, &byte, 1);
+            if (count < 0 && errno == EINTR) continue;
+            if (count <= 0) break;
+            if (byte != '\n') continue;
+            is_on_ = !is_on_;
+            change(is_on_);
+          }
+        } catch (const std::exception&) {  // Interrupted, or the terminal is gone
+        }
+        if (is_on_.exchange(false)) change(false);
+      }) {}
 
 constexpr EndWaits kEagerWaits = {.shortest_ms = 100, .longest_ms = 600};
 

@@ -8,8 +8,6 @@
 #include <utility>
 #include <variant>
 
-#include "cli/call_json.h"
-#include "cli/terminal/heard_and_draft.h"
 #include "cli/terminal/last_line.h"
 #include "cli/turn_summary.h"
 #include "core/log.h"

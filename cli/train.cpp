@@ -12,8 +12,8 @@
 #include "cli/launch_ranks.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "train/distributed/communicator.h"
 #include "train/distributed/process_communicator.h"
-#include "train/distributed/single_process_communicator.h"
 
 namespace predgen::cli {
 namespace {

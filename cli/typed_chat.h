@@ -7,7 +7,7 @@
 
 #include "cli/chat_command.h"
 #include "cli/chat_frame.h"
-#include "cli/terminal/key.h"
+#include "cli/terminal/key_decoder.h"
 #include "cli/terminal/line_editor.h"
 #include "cli/terminal/live_region.h"
 #include "hear/transcripts/typed_line_source.h"

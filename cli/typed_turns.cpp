@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cli/chat_file.h"
-#include "cli/chat_log.h"
 #include "cli/chat_screen.h"
 #include "cli/measured_models.h"
 #include "cli/turn_summary.h"

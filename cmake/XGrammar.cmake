@@ -1,5 +1,5 @@
 # XGrammar, which text/grammar is built on, from the sources that scripts/setup.sh fetches: as they are, so nothing
-# warns about them or checks them. Its messages go to text/grammar/grammar_log.cpp.
+# warns about them or checks them. Its messages go to text/grammar/compiled_grammar.cpp.
 set(predgen_xgrammar_dir ${PREDGEN_XGRAMMAR})
 if(NOT predgen_xgrammar_dir AND PREDGEN_PYTHON)
   cmake_path(GET PREDGEN_PYTHON PARENT_PATH predgen_xgrammar_dir)

@@ -7,9 +7,9 @@
 
 #include "core/config_tree.h"
 #include "core/config_value.h"
+#include "core/edit_distance.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/suggest.h"
 
 namespace predgen {
 

@@ -8,8 +8,8 @@
 #include <iterator>
 
 #include "core/config_value.h"
+#include "core/edit_distance.h"
 #include "core/error.h"
-#include "core/suggest.h"
 
 namespace predgen {
 namespace {

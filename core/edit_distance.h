@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace predgen {
@@ -33,5 +35,13 @@ template <typename Sequence>
 int64_t edit_distance(const Sequence& from, const Sequence& to) {
   return edits_to_beginnings(from, to).back();
 }
+
+/// The word of `valid` that `wrong` probably means; none if no word is close.
+std::optional<std::string> nearest_word(const std::string& wrong,
+                                        const std::vector<std::string>& valid);
+
+/// For messages about a wrong word: `did you mean "x"?` with the closest of `valid`, or, if none is
+/// close, the whole list. A word of more than 64 bytes is close to none.
+std::string suggest(const std::string& wrong, const std::vector<std::string>& valid);
 
 }  // namespace predgen

@@ -24,4 +24,7 @@ class Hasher {
   std::unique_ptr<State> state_;
 };
 
+/// SHA-256 (FIPS 180-4) in lower-case hexadecimal digits: for keys that are stored only as hashes.
+std::string sha256_hex(std::string_view bytes);
+
 }  // namespace predgen

@@ -186,4 +186,9 @@ Settings unbounded(Settings settings);
 /// Those that have a flag of their own, of sections, too.
 Settings flagged(const Settings& settings);
 
+/// A table of Markdown, a row for each setting; those of sections by their full names.
+std::string settings_table(const Settings& settings);
+/// A YAML file of the values, with what they mean as comments.
+std::string settings_yaml(const Settings& settings);
+
 }  // namespace predgen

@@ -29,7 +29,7 @@ enum class Drop {
   kFlagged
 };
 
-/// One row of a corpus, in one of the layouts of data/row_layout.h; a bare prompt is a user's
+/// One row of a corpus, in one of the layouts of data/corpus_row.h; a bare prompt is a user's
 /// message without an answer.
 struct CorpusConversation {
   std::string id;  // "<file>:<row>" if the corpus has none

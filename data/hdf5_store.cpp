@@ -5,9 +5,12 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/hash.h"
+#include "data/dataset_store.h"
 #include "data/hdf5_file.h"
+#include "data/shard_file.h"
 
 namespace predgen::data {
+
 namespace fs = std::filesystem;
 
 std::string hash_file(const fs::path& file) {
@@ -72,6 +75,121 @@ void check_same_recipe(const fs::path& folder, const Json& there, const Json& he
 bool dataset_is_complete(const fs::path& folder, const Json& recipe) {
   if (!fs::exists(folder / "manifest.json")) return false;
   return open_dataset(folder)->manifest().at("recipe") == recipe;
+}
+
+namespace {
+
+/// Rejects a folder that holds anything but an unfinished dataset of this recipe.
+void check_folder(const fs::path& folder, const Json& recipe, bool resume) {
+  fs::remove(folder / "recipe.json.tmp");  // all that a build killed at its start leaves behind
+  for (const char* name : {"manifest.json", "recipe.json"}) {
+    if (!fs::exists(folder / name)) continue;
+    Json there = read_json(folder / name);
+    if (name == std::string("manifest.json")) {
+      there = json_get<Json>(there, "recipe", (folder / name).string());
+    }
+    check_same_recipe(folder, there, recipe);
+    if (name == std::string("manifest.json")) {
+      throw UserError("{}: the dataset is finished already; remove it to build it again",
+                      folder.string());
+    }
+    if (!resume) {
+      throw UserError("{}: holds an unfinished dataset; remove it or resume it", folder.string());
+    }
+    return;
+  }
+  if (!fs::is_empty(folder)) {
+    throw UserError("{}: is not empty and holds no dataset; choose another output folder",
+                    folder.string());
+  }
+}
+
+class Hdf5DatasetWriter : public DatasetWriter {
+ public:
+  Hdf5DatasetWriter(const fs::path& folder, const Json& recipe, const StoreOptions& options)
+      : folder_(folder), recipe_(recipe), options_(options), hash_(recipe_hash(recipe)) {
+    PREDGEN_CHECK(options.records_per_shard >= 1, "records_per_shard");
+    const bool is_new = !fs::exists(folder);
+    make_folder(folder);
+    check_folder(folder, recipe, options.resume);
+    if (fs::exists(folder / "recipe.json")) {
+      find_shards();
+    } else {
+      write_file(folder / "recipe.json", recipe.dump(2) + "\n");
+      is_new_ = is_new;
+    }
+  }
+
+  /// A build that failed before its first shard leaves nothing that the next one would reject.
+  ~Hdf5DatasetWriter() override {
+    if (!is_new_ || finished_ || !shards_.empty()) return;
+    std::error_code ignored;
+    // A folder with a held-out part can be resumed.
+    if (std::distance(fs::directory_iterator(folder_, ignored), {}) != 1) return;
+    fs::remove(folder_ / "recipe.json", ignored);
+    fs::remove(folder_, ignored);
+  }
+
+  void append(const Record& record) override {
+    pending_.append(record);
+    if (pending_.num_records() >= options_.records_per_shard) publish();
+  }
+
+  void finish(const Json& counters) override {
+    if (pending_.num_records() > 0) publish();
+    write_manifest(folder_, recipe_, shards_, counters);
+    finished_ = true;
+  }
+
+  int64_t size() const override { return num_records_ + pending_.num_records(); }
+
+ private:
+  /// Keeps the shards that a killed build has finished; removes its half-written one.
+  void find_shards() {
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      if (entry.path().extension() == ".tmp") fs::remove(entry.path());
+    }
+    while (fs::exists(next_file())) {
+      const fs::path file = next_file();
+      try {
+        shards_.push_back(read_shard_info(file, hash_));
+      } catch (const UserError&) {
+        throw;
+      } catch (const Error& error) {
+        throw UserError(
+            "{}: not a shard of this dataset ({}); remove the folder {} and start again",
+            file.string(), error.what(), folder_.string());
+      }
+      num_records_ += shards_.back().num_records;
+    }
+  }
+
+  fs::path next_file() const { return folder_ / shard_name(static_cast<int64_t>(shards_.size())); }
+
+  void publish() {
+    const fs::path file = next_file();
+    write_shard(file, pending_, hash_, Json());
+    shards_.push_back(read_shard_info(file, hash_));
+    num_records_ += pending_.num_records();
+    pending_ = {};
+  }
+
+  const fs::path folder_;
+  const Json recipe_;
+  const StoreOptions options_;
+  const std::string hash_;
+  std::vector<ShardInfo> shards_;
+  int64_t num_records_ = 0;
+  RecordColumns pending_;
+  bool is_new_ = false;  // the folder did not exist before
+  bool finished_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<DatasetWriter> create_dataset(const fs::path& folder, const Json& recipe,
+                                              const StoreOptions& options) {
+  return std::make_unique<Hdf5DatasetWriter>(folder, recipe, options);
 }
 
 }  // namespace predgen::data

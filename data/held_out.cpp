@@ -13,8 +13,8 @@
 #include "core/text.h"
 #include "data/corpus_row.h"
 #include "data/example_builder.h"
-#include "data/python_json.h"
-#include "text/bare_words.h"
+#include "data/jsonl_reader.h"
+#include "text/words.h"
 
 namespace predgen::data {
 namespace {

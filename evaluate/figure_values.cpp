@@ -4,16 +4,72 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
 #include <sstream>
 
-#include "evaluate/at_path.h"
-#include "evaluate/set_name.h"
+#include "core/config.h"
+#include "core/error.h"
 #include "evaluate/statistics.h"
 
 namespace predgen::evaluate {
+
+const Json& at_path(const Json& object, std::initializer_list<std::string> path) {
+  static const Json null;
+  const Json* found = &object;
+  for (const std::string& key : path) {
+    if (!found->is_object()) return null;
+    const auto next = found->find(key);
+    if (next == found->end()) return null;
+    found = &*next;
+  }
+  return *found;
+}
+
+std::optional<double> number_at(const Json& object, std::initializer_list<std::string> path) {
+  const Json& value = at_path(object, path);
+  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+}
+
+std::string text_at(const Json& object, std::initializer_list<std::string> path) {
+  const Json& value = at_path(object, path);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+namespace {
+
+std::string name_of(const std::string& paper, const std::filesystem::path& file) {
+  if (paper == "mt_bench") return "MT-Bench";
+  if (paper == "gsm8k") return "GSM8K";
+  if (paper == "mmlu_pro") return "MMLU-Pro";
+  if (paper == "lmsys") return "Lmsys";
+  if (file.empty()) return "An evaluation";
+  const std::string folder = file.parent_path().filename().string();
+  return (folder.empty() ? "" : folder + "/") + file.filename().string();
+}
+
+}  // namespace
+
+Json describe_set(const std::string& config) {
+  std::string kind, file, paper;
+  try {
+    ConfigReader reader = ConfigReader::parse(config, "config");
+    ConfigReader turns = reader.section("turns");
+    turns.optional("kind", kind);
+    turns.optional("file", file);
+  } catch (const UserError&) {  // results that were edited: the page says what it can
+    kind = file = "";
+  }
+  if (kind == "mt_bench" || kind == "gsm8k" || kind == "mmlu_pro") {
+    paper = kind;
+  } else if (file.find("lmsys") != std::string::npos) {
+    paper = "lmsys";
+  }
+  return {{"kind", kind}, {"file", file}, {"paper", paper}, {"name", name_of(paper, file)}};
+}
+
 namespace {
 
 using RowList = std::vector<const Json*>;

@@ -1,10 +1,27 @@
 #pragma once
 
+#include <initializer_list>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/json.h"
 
 namespace predgen::evaluate {
+
+// Values of a results.json, which may lack keys.
+
+/// Null where a key of the path is missing.
+const Json& at_path(const Json& object, std::initializer_list<std::string> path);
+/// The number there, else nullopt.
+std::optional<double> number_at(const Json& object, std::initializer_list<std::string> path);
+/// The string there, else empty.
+std::string text_at(const Json& object, std::initializer_list<std::string> path);
+
+/// The set that a configuration (YAML) names, for results.json: "kind" and "file", "" where they
+/// cannot be read; "paper", what the paper calls it in small letters (lmsys, mt_bench, gsm8k,
+/// mmlu_pro), "" for others; "name", for people.
+Json describe_set(const std::string& config);
 
 /// Adds to a run of results.json what only pictures show, from the run's rows:
 ///   of each method "intervals" (Estimates of the means of "audio_latency" and "judge_grade", and

@@ -10,8 +10,8 @@
 #include "model/device_memory.h"
 #include "runtime/generate/make_generator.h"
 #include "runtime/generate/sampler.h"
-#include "runtime/speculate/greedy_verifier.h"
 #include "runtime/speculate/input_time_speculator.h"
+#include "runtime/speculate/verifier.h"
 
 namespace predgen::evaluate {
 namespace {

@@ -1,13 +1,63 @@
 #include "evaluate/quality.h"
 
+#include <algorithm>
 #include <map>
 
-#include "evaluate/grading.h"
+#include "core/edit_distance.h"
+#include "core/error.h"
+#include "evaluate/eval_turn.h"
+#include "evaluate/repeated_values.h"
 #include "evaluate/statistics.h"
-#include "evaluate/task_answer.h"
 #include "evaluate/tool_turns.h"
+#include "text/words.h"
 
 namespace predgen::evaluate {
+
+Act act_of(std::string_view answer) {
+  if (!find_values(answer).empty()) return Act::kTells;
+  return answer.find('?') != std::string_view::npos ? Act::kAsks : Act::kNeither;
+}
+
+TaskAnswer compare_task_answer(const EvalTurn& turn, std::string_view answer) {
+  PREDGEN_CHECK(!turn.reference.empty(), "turn {} has no reference", turn.id);
+  std::string known = turn.prompt_text + '\n' + turn.reference;
+  for (const Message& message : turn.history) known += '\n' + message.content;
+  const std::vector<std::string> words = lower_words(known);
+  TaskAnswer compared;
+  for (const std::string& value : find_values(answer)) {
+    ++compared.num_values;
+    compared.num_known_values += std::ranges::find(words, value) != words.end();
+  }
+  compared.same_act = act_of(answer) == act_of(turn.reference);
+  return compared;
+}
+
+int64_t count_word_errors(std::string_view heard, std::string_view said) {
+  return edit_distance(list_bare_words(heard), list_bare_words(said));
+}
+
+Json describe_heard(const TurnSet& set) {
+  int64_t num_turns = 0, num_cut_off = 0, num_words = 0, num_errors = 0;
+  std::vector<std::optional<double>> waits;
+  for (const EvalTurn& turn : set.turns) {
+    if (!turn.voice) continue;
+    ++num_turns;
+    if (turn.voice->is_cut_off) {
+      ++num_cut_off;
+    } else {
+      num_words += static_cast<int64_t>(list_bare_words(turn.voice->said).size());
+      num_errors += count_word_errors(turn.prompt_text, turn.voice->said);
+      waits.emplace_back((turn.recorded.back().time - turn.voice->ended).count());
+    }
+  }
+  if (num_turns == 0) return nullptr;
+  return {{"turns", num_turns},
+          {"cut_off", num_cut_off},
+          {"words", num_words},
+          {"word_errors", num_errors},
+          {"wait", to_json(summarize(waits))}};
+}
+
 namespace {
 
 struct Count {

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "evaluate/decode_bytes.h"
 #include "runtime/cost/engine_costs.h"
-#include "runtime/cost/roofline.h"
+#include "runtime/cost/pass_costs.h"
 
 namespace predgen::evaluate {
 namespace {

@@ -4,28 +4,165 @@
 #include <c10/core/InferenceMode.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <atomic>
+#include <exception>
 #include <map>
 #include <memory>
 #include <thread>
+#include <vector>
 
-#include "audio/wav_sink.h"
+#include "audio/instant_sink.h"
 #include "checkpoint/checkpoint.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/hash.h"
 #include "core/log.h"
+#include "core/mutex.h"
 #include "core/progress.h"
 #include "evaluate/eval_worker.h"
-#include "evaluate/journal.h"
 #include "evaluate/report.h"
-#include "evaluate/run_conversations.h"
 #include "evaluate/tool_turns.h"
 #include "evaluate/training_overlap.h"
+#include "evaluate/turn_rows.h"
 #include "evaluate/turn_sets.h"
-#include "model/weights/weights_hash.h"
+#include "model/weights/weight_files.h"
 
 namespace predgen::evaluate {
+namespace {
+
+constexpr const char* kIdentity = "identity";
+
+}  // namespace
+
+Journal::Journal(std::filesystem::path file, const std::string& identity, bool restart)
+    : file_(std::move(file)) {
+  if (restart) std::filesystem::remove(file_);
+  if (std::filesystem::exists(file_)) read();
+  const auto there = parts_.find(kIdentity);
+  if (there != parts_.end() && there->second != identity) {
+    throw UserError(
+        "{} is of an unfinished run with another configuration, set or weights: finish that one, "
+        "choose another output, or drop it with --restart",
+        file_.string());
+  }
+  stream_.open(file_, std::ios::binary | std::ios::app);
+  if (there == parts_.end()) append(kIdentity, identity);
+}
+
+void Journal::read() {
+  const std::string text = read_file(file_);
+  size_t begin = 0;
+  for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+    const Json line = parse_json(std::string_view(text).substr(begin, end - begin), file_.string());
+    parts_[json_get<std::string>(line, "key", file_.string())] =
+        json_get<Json>(line, "value", file_.string());
+    begin = end + 1;
+  }
+  std::filesystem::resize_file(file_, begin);
+}
+
+std::optional<Json> Journal::find(const std::string& key) const {
+  const Lock lock(mutex_);
+  const auto part = parts_.find(key);
+  return part == parts_.end() ? std::nullopt : std::optional(part->second);
+}
+
+void Journal::append(const std::string& key, const Json& value) {
+  const std::string text = to_text(value);
+  const Lock lock(mutex_);
+  stream_ << R"({"key":)" << to_text(Json(key)) << R"(,"value":)" << text << "}\n" << std::flush;
+  if (!stream_) throw Error("{} cannot be written: is the disk full?", file_.string());
+  parts_[key] = parse_json(text, key);  // the same as if it was read back
+}
+
+void Journal::remove() {
+  const Lock lock(mutex_);
+  stream_.close();
+  std::filesystem::remove(file_);
+}
+
+namespace {
+
+/// Calls `work` on `num_threads` threads and waits for them; throws what the first one threw.
+void run_threads(int64_t num_threads, const std::function<void()>& work) {
+  std::vector<std::exception_ptr> errors(static_cast<size_t>(num_threads));
+  {
+    std::vector<std::jthread> threads;
+    for (std::exception_ptr& error : errors) {
+      threads.emplace_back([&work, &error] {
+        try {
+          work();
+        } catch (...) {
+          error = std::current_exception();
+        }
+      });
+    }
+  }
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+}
+
+std::string key_of(const std::string& name, size_t begin) {
+  return fmt::format("{} {}", name, begin);
+}
+
+}  // namespace
+
+size_t count_done_turns(const TurnSet& set, const std::string& name, const Journal& journal) {
+  const std::vector<size_t> bounds = conversation_bounds(set.turns);
+  size_t num_done = 0;
+  for (size_t i = 0; i + 1 < bounds.size(); ++i) {
+    if (journal.find(key_of(name, bounds[i]))) num_done += bounds[i + 1] - bounds[i];
+  }
+  return num_done;
+}
+
+Json run_conversations(const TurnSet& set, const std::string& name, int64_t num_workers,
+                       const std::function<RunConversation()>& make_worker, Journal& journal,
+                       const std::function<void(size_t num_turns)>& on_done) {
+  const std::vector<size_t> bounds = conversation_bounds(set.turns);
+  const auto key = [&](size_t i) { return key_of(name, bounds[i]); };
+  std::vector<size_t> missing;
+  for (size_t i = 0; i + 1 < bounds.size(); ++i) {
+    if (!journal.find(key(i))) missing.push_back(i);
+  }
+  Mutex telling;  // guards on_done()
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    const RunConversation run = make_worker();
+    try {
+      for (size_t place = next++; place < missing.size(); place = next++) {
+        const size_t i = missing[place];
+        journal.append(key(i), to_json(run(bounds[i], bounds[i + 1]), set));
+        const Lock lock(telling);
+        on_done(bounds[i + 1] - bounds[i]);
+      }
+    } catch (...) {
+      next = missing.size();  // no thread begins another one
+      throw;
+    }
+  };
+  const auto num_missing = static_cast<int64_t>(missing.size());
+  if (num_missing > 0) run_threads(std::min(num_workers, num_missing), work);
+
+  Json all{{"rows", Json::array()}, {"failed", Json::array()}};
+  for (size_t i = 0; i + 1 < bounds.size(); ++i) {
+    const Json part = journal.find(key(i)).value();
+    for (const char* list : {"rows", "failed"}) {
+      all[list].insert(all[list].end(), part.at(list).begin(), part.at(list).end());
+    }
+  }
+  if (all["rows"].empty()) {
+    journal.remove();  // it is of no use to a run with another configuration
+    const Json& first = all["failed"].at(0);
+    throw UserError("every turn failed; turn {} with {}: {}", first["id"].get<std::string>(),
+                    first["method"].get<std::string>(), first["error"].get<std::string>());
+  }
+  return all;
+}
+
 namespace {
 
 /// Everything that decides a run's results, but not its number of workers or its output folder.

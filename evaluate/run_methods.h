@@ -18,8 +18,7 @@
 #include "runtime/engine/engine.h"
 #include "runtime/generate/make_generator.h"
 #include "text/tokenizer.h"
-#include "voice/ahead_buffer.h"
-#include "voice/speech_synthesizer.h"
+#include "voice/voice.h"
 
 namespace predgen::evaluate {
 

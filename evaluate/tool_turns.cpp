@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "evaluate/json_rows.h"
-#include "text/bare_words.h"
+#include "text/words.h"
 
 namespace predgen::evaluate {
 namespace {

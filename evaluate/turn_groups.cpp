@@ -5,13 +5,74 @@
 #include <map>
 #include <set>
 
-#include "evaluate/last_change.h"
+#include "core/edit_distance.h"
 #include "evaluate/method.h"
-#include "evaluate/savings.h"
 #include "evaluate/statistics.h"
 #include "evaluate/turn_rows.h"
+#include "hear/transcripts/scheduled_source.h"
+#include "text/words.h"
 
 namespace predgen::evaluate {
+namespace {
+
+constexpr uint64_t kBootstrapSeed = 0;
+
+using Values = std::vector<std::optional<double>>;
+
+}  // namespace
+
+Values costs_of(const Rows& rows, const std::string& metric) {
+  Values costs = values_of(rows, metric);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto value = [&](const char* name) { return value_of(*rows[i], name).value_or(0); };
+    double passes = 0;
+    if (metric == "total_nfe") passes = value("draft_model_total_nfe");
+    if (metric.starts_with("nfe_")) passes = value("draft_model_nfe_to_first_sentence");
+    if (costs[i]) *costs[i] += value("draft_cost") * passes;
+  }
+  return costs;
+}
+
+Json saving(const Rows& baseline, const Rows& method, const std::string& metric, int64_t at_least) {
+  Values above = costs_of(baseline, metric), below = costs_of(method, metric);
+  for (size_t i = 0; i < baseline.size(); ++i) {
+    if (value_of(*baseline[i], "first_sentence_tokens") < at_least) above[i].reset();
+  }
+  return to_json(ratio_of_means(above, below, kBootstrapSeed));
+}
+
+namespace {
+
+constexpr double kAnyRate = 600;  // characters a minute: the words arrive in the same order
+
+}  // namespace
+
+std::string change_between(std::string_view before, std::string_view final_text) {
+  const std::vector<std::string> heard = list_bare_words(before),
+                                 said = list_bare_words(final_text);
+  if (heard == said) return "punctuation";
+  if (std::ranges::mismatch(heard, said).in1 == heard.end()) {
+    return said.size() == heard.size() + 1 ? "word_added" : "clause_added";
+  }
+  return edit_distance(heard, said) == 1 ? "word_revised" : "question_changed";
+}
+
+std::string last_change(const EvalTurn& turn) {
+  const std::vector<Transcript> heard =
+      turn.recorded.empty() ? type_text(turn.prompt_text, kAnyRate) : turn.recorded;
+  const std::string& final_text = heard.back().text;
+  const auto other = std::find_if(heard.rbegin(), heard.rend(), [&](const Transcript& transcript) {
+    return transcript.text != final_text;
+  });
+  return other == heard.rend() ? "none" : change_between(other->text, final_text);
+}
+
+const std::vector<std::string>& last_changes() {
+  static const std::vector<std::string> names{"none",         "punctuation",  "word_added",
+                                              "clause_added", "word_revised", "question_changed"};
+  return names;
+}
+
 namespace {
 
 /// Rows of a group's turns, by method.

@@ -3,16 +3,68 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <string>
 
-#include "evaluate/heard_share.h"
-#include "evaluate/last_change.h"
+#include "core/text.h"
 #include "evaluate/quality.h"
 #include "evaluate/statistics.h"
 #include "evaluate/tool_turns.h"
-#include "evaluate/turn_rounds.h"
-#include "text/bare_words.h"
+#include "evaluate/turn_groups.h"
+#include "text/words.h"
 
 namespace predgen::evaluate {
+namespace {
+
+double num_characters(const std::string& text) {
+  return static_cast<double>(count_characters(text));
+}
+
+}  // namespace
+
+std::optional<double> heard_share(const TurnResult& result) {
+  const double all = num_characters(result.prompt_text);
+  if (!result.metrics.first_sentence_kept || result.first_sentence.empty() || all == 0) {
+    return std::nullopt;
+  }
+  double heard = 0;
+  std::optional<double> since;
+  for (const TurnEvent& event : result.events) {
+    if (event.kind == TurnEvent::Kind::kTranscript) heard = num_characters(event.text);
+    if (event.kind != TurnEvent::Kind::kDraft) continue;
+    if (!trimmed(event.text).starts_with(trimmed(result.first_sentence))) {
+      since.reset();
+    } else if (!since) {
+      since = heard;
+    }
+  }
+  if (!since) return std::nullopt;
+  return std::min(1.0, *since / all);
+}
+
+int64_t round_of(const std::vector<EvalTurn>& turns, size_t index) {
+  int64_t round = 1;
+  while (turns.at(index).continues && index > 0) {
+    --index;
+    ++round;
+  }
+  if (turns[index].right_answer) return round;
+  return round + std::ranges::count(turns[index].history, "user", &Message::role);
+}
+
+std::optional<double> revised_share(const std::vector<Transcript>& recorded) {
+  if (recorded.empty()) return std::nullopt;
+  std::vector<std::string> heard;
+  double given_out = 0, taken_back = 0;
+  for (const Transcript& transcript : recorded) {
+    std::vector<std::string> words = list_words(transcript.text);
+    const auto first_change = std::ranges::mismatch(heard, words);
+    taken_back += static_cast<double>(heard.end() - first_change.in1);
+    given_out += static_cast<double>(words.end() - first_change.in2);
+    heard = std::move(words);
+  }
+  return given_out > 0 ? taken_back / given_out : 0;
+}
+
 namespace {
 
 /// Share of a text's word 4-grams that occurred earlier in it; 0 for short texts.

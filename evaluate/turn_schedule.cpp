@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "hear/transcripts/recorded_source.h"
-#include "hear/transcripts/typed_source.h"
+#include "hear/transcripts/scheduled_source.h"
 
 namespace predgen::evaluate {
 namespace {

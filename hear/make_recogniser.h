@@ -2,7 +2,9 @@
 
 #include <string>
 
-#include "hear/ears_options.h"
+#include "core/setting.h"
+#include "hear/ears_process.h"
+#include "hear/end_of_turn.h"
 #include "hear/recogniser.h"
 
 namespace predgen {
@@ -27,5 +29,15 @@ MakeRecogniser recognisers_named(const std::string& name, const std::string& lan
 
 /// The language that such a recogniser hears, if made for `language`; empty: unknown.
 std::string language_heard(const std::string& name, const std::string& language = "en");
+
+/// What hears, and how long a user may pause.
+struct HearingOptions {
+  std::string recogniser = "base", language = "en";
+  double shortest_wait = 0.2, longest_wait = 1.2;  // seconds
+
+  EndWaits waits() const;
+};
+
+Settings settings_of(HearingOptions& options);
 
 }  // namespace predgen

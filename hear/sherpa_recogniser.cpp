@@ -15,9 +15,21 @@
 #include "core/json.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "hear/transcripts/sherpa_result.h"
+#include "hear/transcripts/transcript_reader.h"
 
 namespace predgen {
+
+WebSocketUrl parse_web_socket_url(const std::string& url) {
+  if (url.starts_with("wss://")) {
+    throw UserError(
+        "{}: TLS is not spoken here: put a proxy on this machine in front, and give its ws:// "
+        "address",
+        url);
+  }
+  if (auto parsed = parse_host_url(url, "ws", R"(/\S*)")) return *std::move(parsed);
+  throw UserError("'{}' is no address of a WebSocket: give ws://HOST:PORT", url);
+}
+
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace websocket = boost::beast::websocket;

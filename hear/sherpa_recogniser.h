@@ -9,10 +9,16 @@
 #include <string>
 #include <thread>
 
+#include "core/host_url.h"
 #include "hear/recogniser.h"
-#include "hear/web_socket_url.h"
 
 namespace predgen {
+
+/// ws://HOST[:PORT][/PATH]
+using WebSocketUrl = HostUrl;
+
+/// UserError says what a WebSocket's address looks like.
+WebSocketUrl parse_web_socket_url(const std::string& url);
 
 /// Limits on the time and memory that a recogniser may take.
 struct RecogniserLimits {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/mutex.h"
-#include "text/word_spacing.h"
+#include "text/words.h"
 
 namespace predgen {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "audio/sound_in_memory.h"
+#include "audio/sound_file.h"
 #include "core/error.h"
 #include "hear/recogniser.h"
 

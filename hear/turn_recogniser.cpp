@@ -4,9 +4,7 @@
 #include <utility>
 
 #include "hear/transcripts/transcript_lines.h"
-#include "text/bare_words.h"
-#include "text/end_marks.h"
-#include "text/word_spacing.h"
+#include "text/words.h"
 
 namespace predgen {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/text.h"
-#include "text/backchannel.h"
+#include "text/words.h"
 
 namespace predgen {
 

@@ -5,8 +5,8 @@
 #include "core/edit_distance.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "text/bare_words.h"
 #include "text/utf8.h"
+#include "text/words.h"
 
 namespace predgen {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 
 namespace predgen {
 
@@ -38,6 +39,16 @@ class AttentionMasks {
   const int64_t num_new_, past_, num_folded_;
   const at::TensorOptions options_;
   std::map<int64_t, at::Tensor> masks_;
+};
+
+/// Of whole rows: keys and values by the place of the layer that made them, for layers that share
+/// them.
+using SharedRows = std::map<int64_t, std::pair<at::Tensor, at::Tensor>>;
+
+/// What the layers of some models see of whole rows beside the hidden states.
+struct SideInputs {
+  at::Tensor layer_inputs_BTLP{};  // of LayerInputs; undefined: the model has none
+  SharedRows shared{};             // filled by the layers, in their order
 };
 
 }  // namespace predgen

@@ -9,6 +9,11 @@
 
 namespace predgen {
 
+/// input W^T + bias in the type of the input, for a frozen weight [out,in] kept in another type: it
+/// is converted here, and again in the backward pass, so that the autograd graph holds no copy.
+/// `bias` may be undefined.
+at::Tensor narrow_linear(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias);
+
 /// y = x W^T + b, plus scaling * dropout(x) A^T B^T when a LoRA adapter is attached
 /// (Hu et al. 2022). W [out,in], A [r,in], B [out,r].
 struct Linear {

@@ -6,11 +6,16 @@
 #include <vector>
 
 #include "core/json.h"
+#include "model/config_fields.h"
 #include "model/layer_spec.h"
 #include "model/rope.h"
 #include "model/weight_layout.h"
 
 namespace predgen {
+
+/// What "quantization_config" of a config.json says that matrices are stored in: "nf4" or "fp4" (of
+/// bitsandbytes), or "mxfp4"; empty if there is none. UserError for any other.
+std::string stored_type(const ConfigFields& fields);
 
 // Far above any model, so that products of sizes cannot overflow.
 constexpr int64_t kMaxLayers = 10'000, kMaxHeadDim = 1 << 16;

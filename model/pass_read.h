@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ATen/ATen.h>
 #include <c10/util/Exception.h>
 
 #include <string>
@@ -7,6 +8,11 @@
 #include "core/error.h"
 
 namespace predgen {
+
+/// The most likely token of each row of logits [N,V], the first of equals: int64 [N] on their
+/// device. On a CPU it avoids LibTorch's argmax, which wakes threads that then look for more work
+/// during the next pass.
+at::Tensor most_likely(const at::Tensor& logits_NV);
 
 /// What `read` returns: values of a pass, copied to the host. Only there does a GPU tell that a
 /// kernel of the pass failed: an Error that says so.

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/error.h"
 #include "kernels/token_kernels.h"
 #include "model/language_model.h"
 
@@ -44,6 +46,20 @@ class PassTokens {
   std::vector<PassToken> tokens_;
   std::vector<int32_t> others_;
   std::vector<int64_t> wanted_;
+};
+
+/// Held during a pass; `flag` is the model's. Error if another pass of the model is under way.
+class PassGuard {
+ public:
+  explicit PassGuard(std::atomic_flag& flag) : flag_(flag) {
+    PREDGEN_CHECK(!flag.test_and_set(std::memory_order_acquire), "passes of a model overlap");
+  }
+  ~PassGuard() { flag_.clear(std::memory_order_release); }
+  PassGuard(const PassGuard&) = delete;
+  PassGuard& operator=(const PassGuard&) = delete;
+
+ private:
+  std::atomic_flag& flag_;
 };
 
 }  // namespace predgen

@@ -15,7 +15,6 @@
 #include "model/memory_estimate.h"
 #include "model/model_config.h"
 #include "model/rotation.h"
-#include "model/side_inputs.h"
 
 namespace predgen {
 

@@ -54,7 +54,7 @@ def place(name, model, folder):
 
 
 def manifest(name, model):
-    """What predgen reads about a speech model (core/speech_model.h)."""
+    """What predgen reads about a speech model (core/model_names.h)."""
     files = {file: {"bytes": known.size, "sha256": known.sha256} for file, known in sorted(model.files.items())}
     origin = [wheel.name for wheel in model.wheels]
     text = {"name": name, "kind": model.kind, "title": model.title, "licence": model.licence, "made_of": origin,

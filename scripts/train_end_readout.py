@@ -33,7 +33,7 @@ SAMPLES = Path(__file__).resolve().parents[1] / "data" / "samples"
 
 
 def fingerprint(model):
-    """As fingerprint() in model/weights/weights_hash.h, by which predgen knows the model."""
+    """As fingerprint() in model/weights/weight_files.h, by which predgen knows the model."""
     files = [model]
     if model.is_dir():
         files = sorted(file for file in model.iterdir() if file.suffix == ".safetensors" and file.name != READOUT

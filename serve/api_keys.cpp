@@ -1,6 +1,6 @@
 #include "serve/api_keys.h"
 
-#include "core/sha256.h"
+#include "core/hash.h"
 #include "core/text.h"
 #include "serve/api_error.h"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/edit_distance.h"
 #include "core/json.h"
-#include "core/suggest.h"
 #include "core/text.h"
 #include "serve/api_error.h"
 

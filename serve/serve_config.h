@@ -1,12 +1,15 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "act/tool_runner.h"
 #include "core/setting.h"
-#include "hear/hearing_options.h"
+#include "hear/make_recogniser.h"
+#include "model/sequence_state.h"
 #include "runtime/converse/session_options.h"
 #include "runtime/converse/tool_round_options.h"
 
@@ -90,5 +93,24 @@ bool is_local(const std::string& host);
 /// and for allowed hosts or origins that are none. Wyoming has no keys, and its own setting;
 /// `insecure_without_key` is the one for HTTP.
 void check_access(const ServeConfig& config, bool insecure_without_key);
+
+/// Tools of the server itself, how they are called, and for whom. Borrows the runner.
+struct OwnTools {
+  act::ToolRunner& runner;
+  ToolsConfig config{};
+
+  /// `client`: as Access::check() has it.
+  bool may_use(const std::string& client) const {
+    const std::vector<std::string>& keys = config.api_keys_sha256;
+    return keys.empty() || std::ranges::find(keys, client) != keys.end();
+  }
+};
+
+/// Positions of the engine's pool: config.pool_positions, or if that is 0 as many as fit into
+/// `free` bytes, less a part for passes (a fifth) and, on a CPU, for swapped-out caches (half), but
+/// at least one conversation. UserError if a conversation of max_context tokens, of which a model
+/// may have fewer, does not fit into config.pool_positions.
+int64_t pool_positions(const ServeConfig& config, int64_t max_positions, const KvLayout& layout,
+                       int64_t free);
 
 }  // namespace predgen::serve

@@ -4,18 +4,57 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/error.h"
+#include "core/model_names.h"
 #include "core/mutex.h"
 #include "kernels/threads/parallel_ranges.h"
 #include "tensors/gguf_blocks.h"
 #include "tensors/gguf_header.h"
-#include "tensors/gguf_parts.h"
+#include "tensors/gguf_metadata.h"
 
 namespace predgen {
+namespace {
+
+/// The paths of all parts of the model whose first part this is; for an unsplit file, its own path.
+/// UserError if it is a later part, or if another part is missing.
+std::vector<std::filesystem::path> gguf_parts(const std::filesystem::path& first,
+                                              const GgufMetadata& metadata);
+
 namespace fs = std::filesystem;
+
+std::vector<fs::path> gguf_parts(const fs::path& first, const GgufMetadata& metadata) {
+  const std::string& where = metadata.where();
+  const std::optional<SplitName> name = parse_split_name(first.filename().string());
+  const auto count = metadata.get_or<int64_t>("split.count", 1);
+  if (count <= 1 && (!name || name->count <= 1)) return {first};
+  if (!name || name->count != count) {
+    throw UserError(
+        "{}: split.count says that it is one of {} parts, its name does not: give all "
+        "parts their names (\"NAME-00001-of-{:05}.gguf\"), or download them again",
+        where, count, count);
+  }
+  if (name->number != 1) {
+    throw UserError("{}: is part {} of {} of a model: give the first one, {}", where, name->number,
+                    count, (first.parent_path() / name->part(1)).string());
+  }
+  std::vector<fs::path> parts;
+  for (int64_t i = 1; i <= count; ++i) {
+    parts.push_back(first.parent_path() / name->part(i));
+    if (!fs::exists(parts.back())) {
+      throw UserError("{}: part {} of {} is missing: put it beside the others",
+                      parts.back().string(), i, count);
+    }
+  }
+  return parts;
+}
+
+}  // namespace
 
 namespace {
 

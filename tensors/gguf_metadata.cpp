@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/error.h"
-#include "tensors/gguf_value_types.h"
 
 namespace predgen {
 namespace {

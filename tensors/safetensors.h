@@ -2,10 +2,12 @@
 
 #include <ATen/ATen.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,17 @@
 #include "tensors/stored_tensors.h"
 
 namespace predgen {
+
+struct SafetensorsType {
+  const char* name;
+  at::ScalarType type;
+};
+
+constexpr size_t kSafetensorsLengthBytes = 8;  // the header's length, little endian
+
+/// The supported types of safetensors files, in the order in which the official library writes
+/// their tensors.
+std::span<const SafetensorsType> safetensors_types();
 
 /// One .safetensors file, memory-mapped read-only. Tensors are views of the mapping and keep it
 /// alive. Checked when opened: header within the file, offsets in range, without holes or overlap,

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "core/text.h"
-#include "text/begun.h"
+#include "text/streaming_text.h"
 
 namespace predgen {
 namespace {

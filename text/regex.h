@@ -7,7 +7,13 @@
 
 namespace predgen {
 
-/// A compiled pattern over UTF-8: in the syntax of tokenizer.json (regex_syntax.h), a literal, a
+/// A pattern of tokenizer.json, which is written for Oniguruma, as a pattern for PCRE2 (options
+/// UTF, UCP) that matches the same text. \s, \d, \p{L}, \p{M}, \p{N} and \p{Nd} mean what they mean
+/// there; other properties follow PCRE2's Unicode version. UserError naming `where` for syntax that
+/// the two engines read differently.
+std::string pcre2_syntax(const std::string& pattern, const std::string& where);
+
+/// A compiled pattern over UTF-8: in the syntax of tokenizer.json (pcre2_syntax()), a literal, a
 /// pattern of Python's re (whose \s also matches U+001C to U+001F: spell those out), or such a
 /// pattern that must match a whole ASCII name. Thread-safe.
 class Regex {

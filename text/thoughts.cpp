@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/text.h"
-#include "text/begun.h"
+#include "text/streaming_text.h"
 
 namespace predgen {
 namespace {

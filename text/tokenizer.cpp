@@ -6,12 +6,11 @@
 
 #include "core/error.h"
 #include "core/json.h"
-#include "text/stop_tokens.h"
 #include "text/template/chat_template.h"
+#include "text/token_ids.h"
 #include "text/tokenize/added_tokens.h"
 #include "text/tokenize/json_text_model.h"
 #include "text/tokenize/sentencepiece_model.h"
-#include "text/tokenize/text_frame.h"
 #include "text/tokenize/text_model.h"
 #include "text/tokenize/tokenizer_files.h"
 #include "text/utf8.h"

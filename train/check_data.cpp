@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "model/parts/recurrent_part.h"
-#include "text/stop_tokens.h"
+#include "text/token_ids.h"
 
 namespace predgen::train {
 namespace {

@@ -9,10 +9,9 @@
 #include "data/build_config.h"
 #include "model/model_config.h"
 #include "model/weights/lora.h"
-#include "train/base/base_config.h"
+#include "train/base/weight_codec.h"
 #include "train/objectives/make_objective.h"
 #include "train/optim/adamw.h"
-#include "train/optim/lr_schedule.h"
 #include "train/optim/precision.h"
 
 namespace predgen::train {

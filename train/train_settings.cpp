@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "model/model_settings.h"
-#include "model/weights/name_pattern.h"
+#include "model/weights/layer_choice.h"
 #include "train/base/weight_codec.h"
 
 namespace predgen::train {

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "voice/espeak/espeak_options.h"
-#include "voice/hibari/hibari_options.h"
-#include "voice/piper/piper_options.h"
+#include "voice/espeak/espeak_voice.h"
+#include "voice/hibari/hibari_voice.h"
+#include "voice/piper/piper_voice.h"
 #include "voice/voice.h"
-#include "voice/zonos/zonos_options.h"
+#include "voice/zonos/zonos_voice.h"
 
 namespace predgen {
 

@@ -1,14 +1,52 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/error.h"
-#include "voice/ahead_buffer.h"
-#include "voice/speech_synthesizer.h"
 
 namespace predgen {
+
+/// One sentence being synthesised. It holds all of its state: leaving it idle costs nothing,
+/// destroying it cancels it.
+class Synthesis {
+ public:
+  virtual ~Synthesis() = default;
+
+  /// Does one short step of work. Appends the resulting samples, perhaps none: mono, in [-1,1].
+  /// Returns false once the sentence is complete; no further calls are needed.
+  virtual bool advance(std::vector<float>& samples) = 0;
+};
+
+/// Text to speech, sentence by sentence. The synthesizer and its syntheses are used by one thread
+/// at a time.
+class SpeechSynthesizer {
+ public:
+  virtual ~SpeechSynthesizer() = default;
+
+  // Both never change; any thread may call them.
+  virtual int sample_rate() const = 0;       // Hz
+  virtual std::string language() const = 0;  // its code, for speakable_text()
+
+  /// Starts a sentence, as returned by speakable_text() in this language; an empty one completes at
+  /// its first step. Syntheses may be advanced in turn, and must not outlive the synthesizer.
+  virtual std::unique_ptr<Synthesis> begin(const std::string& spoken) = 0;
+};
+
+/// How much of a sentence is synthesised before it is played: whichever limit is reached first.
+struct AheadBuffer {
+  Seconds audio{3};
+  int64_t steps = std::numeric_limits<int64_t>::max();  // of Synthesis::advance()
+
+  bool is_full(int64_t num_steps, size_t num_samples, int sample_rate) const {
+    return num_steps >= steps || static_cast<double>(num_samples) >= audio.count() * sample_rate;
+  }
+};
 
 /// Speeds of speech, as factors: 2 is twice as fast as the voice is configured.
 struct SpeedRange {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "act/mcp/json_rpc.h"
+#include "act/mcp/transport.h"
 #include "core/stop.h"
 #include "core/text.h"
 #include "core/version.h"

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "audio/played_sound.h"
 #include "audio/resampler.h"
+#include "audio/sample_ring.h"
 
 namespace predgen {
 

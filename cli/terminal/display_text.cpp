@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "text/characters.h"
+#include "text/utf8.h"
 
 namespace predgen::cli {
 namespace {

@@ -7,6 +7,13 @@
 
 namespace predgen::cli {
 
+/// Of a terminal, in characters.
+struct ScreenSize {
+  int columns = 80, rows = 24;
+
+  bool operator==(const ScreenSize&) const = default;
+};
+
 /// The changing bottom of a terminal: rows, and where the cursor is in them.
 struct Frame {
   struct Row {

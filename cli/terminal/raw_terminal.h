@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "cli/terminal/screen_size.h"
+#include "cli/terminal/live_region.h"
 
 namespace predgen::cli {
 

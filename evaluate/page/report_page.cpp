@@ -6,9 +6,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/page/page_with_data.h"
-#include "evaluate/at_path.h"
 #include "evaluate/figure_values.h"
-#include "evaluate/group_tables.h"
 #include "evaluate/method_table.h"
 
 namespace predgen::evaluate {

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <stop_token>
+#include <vector>
 
 #include "hear/asr/ear.h"
 
@@ -18,5 +22,42 @@ class Decoder {
   /// The stream has ended.
   virtual void forget(uint32_t stream) = 0;
 };
+
+/// The likeliest token after each of `tokens`, of which the first is at position `offset`: tokens
+/// given at earlier positions count, tokens given at this position or later no longer do.
+using LikeliestNext =
+    std::function<std::vector<int64_t>(std::span<const int64_t> tokens, int64_t offset)>;
+
+/// The likeliest token of each row of [.., num_tokens].
+std::vector<int64_t> likeliest_of_rows(std::span<const float> logits, int64_t num_tokens);
+
+/// The probability of the likeliest token of each row.
+std::vector<double> certainties_of_rows(std::span<const float> logits, int64_t num_tokens);
+
+/// The tokens of a stream's segment, which draft those of its next decode.
+struct SegmentTokens {
+  int64_t segment = -1;
+  std::vector<int64_t> tokens{};
+  /// Forgets those of another segment.
+  void begin(int64_t now) {
+    if (segment != now) *this = {.segment = now};
+  }
+};
+
+/// What of a draft may follow `text`, which has left it.
+using RestOfDraft = std::function<std::vector<int64_t>(std::span<const int64_t> text)>;
+
+struct TokenLimits {
+  int64_t end = 0;   // the token that ends the text
+  int64_t most = 0;  // tokens of the text
+};
+
+/// Greedy decoding after `prompt` in fewer passes: the first pass also runs `draft`, and where the
+/// model disagrees, what may be left of it continues after the model's token: `rest`, or without
+/// that what follows the same token in the draft. The tokens are those of one-at-a-time decoding,
+/// whatever the draft. Without the end token.
+std::vector<int64_t> decode_drafted(const LikeliestNext& next, const std::vector<int64_t>& prompt,
+                                    std::vector<int64_t> draft, const TokenLimits& limits,
+                                    const RestOfDraft& rest = {});
 
 }  // namespace predgen::ears

@@ -5,6 +5,11 @@
 
 namespace predgen::ears {
 
+/// Whisper was trained on videos, so what it writes for silence and noise is what these end with:
+/// thanks, requests to subscribe, credits of subtitles. How much voice, in samples, there must be
+/// before `text` is believed to have been said; 0: it is none of these, or more than that.
+int64_t voice_to_believe(const std::string& text);
+
 /// A recogniser's text for `voice` samples of voice (and the silence around them), without its
 /// hallucinations: Whisper has words for silence and noise, gets stuck in one word, and starts over
 /// when it has written all.

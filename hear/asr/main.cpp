@@ -20,9 +20,8 @@
 #include "hear/asr/moonshine_decoder.h"
 #include "hear/asr/paired_decoder.h"
 #include "hear/asr/service.h"
-#include "hear/asr/silero.h"
-#include "hear/asr/smart_turn.h"
 #include "hear/asr/streaming_decoder.h"
+#include "hear/asr/voice_networks.h"
 #include "hear/asr/whisper_decoder.h"
 
 namespace {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "hear/asr/decoder.h"
-#include "hear/asr/drafted_tokens.h"
 #include "hear/asr/model_files.h"
 #include "hear/onnx/onnx_session.h"
 

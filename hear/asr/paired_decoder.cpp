@@ -6,7 +6,7 @@
 #include "core/edit_distance.h"
 #include "core/text.h"
 #include "hear/asr/heard_text.h"
-#include "text/bare_words.h"
+#include "text/words.h"
 
 namespace predgen::ears {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "hear/asr/decoder.h"
 #include "hear/asr/draft_text.h"
-#include "hear/asr/drafted_tokens.h"
 #include "hear/asr/log_mel.h"
 #include "hear/asr/model_files.h"
 #include "hear/asr/paired_decoder.h"

@@ -9,7 +9,6 @@
 
 #include "core/error.h"
 #include "core/stop.h"
-#include "core/stoppable_poll.h"
 #include "core/text.h"
 
 namespace predgen {

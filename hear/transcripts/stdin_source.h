@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "hear/transcripts/transcript_lines.h"
-#include "hear/transcripts/transcript_messages.h"
 #include "hear/transcripts/transcript_queue.h"
+#include "hear/transcripts/transcript_reader.h"
 
 namespace predgen {
 

@@ -7,7 +7,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
-#include "hear/transcripts/transcript_messages.h"
+#include "hear/transcripts/transcript_reader.h"
 
 namespace predgen {
 namespace {

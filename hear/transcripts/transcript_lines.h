@@ -8,10 +8,20 @@
 #include <string>
 #include <vector>
 
-#include "hear/transcripts/transcript_line.h"
 #include "hear/transcripts/transcript_source.h"
 
 namespace predgen {
+
+/// The most text of a turn, in bytes: an hour of speech. A longer turn would not be answered.
+constexpr size_t kMaxTurnBytes = 64 << 10;
+
+/// One line {"text", "time", "revision", "final", "end_of_turn"}; all but text may be missing.
+struct TranscriptLine {
+  std::string text;
+  std::optional<double> time{};       // seconds
+  std::optional<int64_t> revision{};  // of the recogniser
+  bool is_final = false;              // "end_of_turn" if it is there, otherwise "final"
+};
 
 class TranscriptMessages;
 

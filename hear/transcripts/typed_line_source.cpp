@@ -3,7 +3,7 @@
 #include "core/stop.h"
 #include "core/text.h"
 #include "text/utf8.h"
-#include "text/word_spacing.h"
+#include "text/words.h"
 
 namespace predgen {
 namespace {

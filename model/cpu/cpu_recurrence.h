@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "model/cpu/cpu_linear.h"
+#include "model/cpu/cpu_products.h"
 #include "model/parts/recurrent_part.h"
 
 namespace predgen {

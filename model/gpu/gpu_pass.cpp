@@ -12,7 +12,7 @@
 #include "core/log.h"
 #include "model/gpu/captured_graph.h"
 #include "model/gpu/gpu_matrix.h"
-#include "model/pass_guard.h"
+#include "model/pass_tokens.h"
 
 namespace predgen {
 

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "kernels/gpu/gpu_kernels.h"
-#include "model/gpu/pass_graphs.h"
 #include "model/gpu/pass_launches.h"
 #include "model/parts/transformer_parts.h"
 #include "model/pass_tokens.h"

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "core/log.h"
+#include "model/device_memory.h"
 #include "model/gpu/cuda_module.h"
-#include "model/memory_left.h"
 
 namespace predgen {
 namespace {

@@ -5,10 +5,37 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/log.h"
 #include "model/gpu/pass_products.h"
 #include "model/stream_priority.h"
 
 namespace predgen {
+
+bool PassGraphs::prepare(const PassKind& kind, const PassWork& work) {
+  const auto found =
+      std::ranges::find_if(graphs_, [&](const Graph& graph) { return graph.kind == kind; });
+  if (found != graphs_.end()) {
+    std::rotate(graphs_.begin(), found, found + 1);
+    return static_cast<bool>(graphs_.front().replay);
+  }
+  if (graphs_.size() == kMost) graphs_.pop_back();
+  PassWork replay;
+  try {
+    replay = capture_(work);
+  } catch (const c10::OutOfMemoryError&) {
+    spdlog::warn(
+        "no memory for a graph of passes over {} tokens: they are launched kernel by kernel",
+        kind.num_tokens);
+  }
+  graphs_.insert(graphs_.begin(), {kind, std::move(replay)});
+  return static_cast<bool>(graphs_.front().replay);
+}
+
+at::Tensor PassGraphs::run(const PassKind& kind, const PassWork& work) {
+  prepare(kind, work);
+  const PassWork& replay = graphs_.front().replay;
+  return replay ? replay() : work();
+}
 
 // Shapes: T new tokens, N of them with logits requested, E hidden size, H heads, G key heads, D
 // head size, I inner size, V vocabulary.

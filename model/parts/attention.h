@@ -14,7 +14,6 @@
 #include "model/parts/operators.h"
 #include "model/rotation.h"
 #include "model/sequence_state.h"
-#include "model/side_inputs.h"
 
 namespace predgen {
 

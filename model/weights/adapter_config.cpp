@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "model/weights/name_pattern.h"
+#include "model/weights/layer_choice.h"
 
 namespace predgen {
 namespace {

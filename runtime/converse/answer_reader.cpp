@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "text/stop_tokens.h"
+#include "text/token_ids.h"
 
 namespace predgen {
 

@@ -4,7 +4,7 @@
 
 #include "core/text.h"
 #include "hear/transcripts/transcript_lines.h"
-#include "text/word_spacing.h"
+#include "text/words.h"
 
 namespace predgen {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "runtime/generate/grammar_constraint.h"
+#include "runtime/generate/token_constraint.h"
 #include "text/thoughts.h"
 
 namespace predgen {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/bare_words.h"
+#include "text/words.h"
 
 namespace predgen {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/stop.h"
 #include "core/text.h"
 #include "hear/transcripts/transcript_lines.h"
-#include "runtime/speech/wait_until_heard.h"
+#include "runtime/speech/speaker.h"
 
 namespace predgen {
 

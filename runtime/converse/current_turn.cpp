@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/stop.h"
-#include "text/stop_tokens.h"
+#include "text/token_ids.h"
 
 namespace predgen {
 namespace {

@@ -21,7 +21,7 @@
 #include "runtime/generate/answer_constraint.h"
 #include "runtime/speculate/input_time_speculator.h"
 #include "runtime/speech/speaker.h"
-#include "text/sentence/spoken_opening.h"
+#include "text/sentence/sentence_splitter.h"
 
 namespace predgen {
 

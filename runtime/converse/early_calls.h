@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -10,11 +11,13 @@
 #include <vector>
 
 #include "act/background_calls.h"
+#include "act/tool.h"
 #include "core/clock.h"
 #include "runtime/converse/tool_event.h"
 #include "runtime/converse/tool_round_options.h"
 #include "runtime/converse/turn.h"
 #include "text/tokenizer.h"
+#include "text/tools/tool_call.h"
 
 namespace predgen {
 
@@ -104,5 +107,27 @@ class EarlyCalls {
 std::string canonical_call(const ToolCall& call);
 /// The id of a conversation's call `number`: nine letters and digits, as Mistral's templates want.
 std::string call_id(int64_t number);
+
+/// What the calls of a turn gave. Small models make the same call again and again; the second one
+/// has the answer of the first, unless a call with effects came between: what was read before an
+/// effect is old.
+class AnsweredCalls {
+ public:
+  /// What the same call gave (the tool, and the arguments in whatever order); null: it is to be
+  /// made. Valid until the next add().
+  const std::string* find(const ToolCall& call) const {
+    const auto known = answers_.find(canonical_call(call));
+    return known == answers_.end() ? nullptr : &known->second;
+  }
+  /// `effects`: of its tool.
+  void add(const ToolCall& call, act::Effects effects, const std::string& answer) {
+    if (effects != act::Effects::kRead) answers_.clear();
+    answers_[canonical_call(call)] = answer;
+  }
+  void clear() { answers_.clear(); }
+
+ private:
+  std::map<std::string, std::string> answers_;
+};
 
 }  // namespace predgen

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/stop.h"
-#include "text/bare_words.h"
+#include "text/words.h"
 
 namespace predgen {
 namespace {

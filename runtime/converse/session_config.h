@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "runtime/converse/end_readout.h"
 #include "runtime/converse/turn.h"
 #include "runtime/converse/turn_pace.h"
+#include "runtime/converse/words_end.h"
 #include "runtime/engine/engine_lock.h"
 #include "runtime/generate/make_generator.h"
 #include "runtime/generate/token_constraint.h"

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/edit_distance.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/suggest.h"
 #include "text/utf8.h"
 
 namespace predgen {

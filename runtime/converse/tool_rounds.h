@@ -13,7 +13,6 @@
 #include "act/background_calls.h"
 #include "core/clock.h"
 #include "hear/transcripts/transcript_source.h"
-#include "runtime/converse/answered_calls.h"
 #include "runtime/converse/early_calls.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/tool_event.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/json.h"
 #include "hear/transcripts/transcript_source.h"
 #include "runtime/generate/generator.h"
 #include "text/sentence/sentence_splitter.h"
@@ -152,5 +153,8 @@ struct TurnObserver {
   std::function<void(const std::string& text)> on_text = [](const std::string&) {};  // committed
   std::function<void(int64_t dropped_rounds)> on_rounds_dropped = [](int64_t) {};
 };
+
+/// The fields of TurnMetrics under their names.
+Json metrics_json(const TurnMetrics& metrics);
 
 }  // namespace predgen

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/stop.h"
-#include "runtime/speech/synthesis_pause.h"
-#include "text/bare_words.h"
-#include "text/stop_tokens.h"
+#include "runtime/speech/speaker.h"
+#include "text/token_ids.h"
+#include "text/words.h"
 
 namespace predgen {
 namespace {

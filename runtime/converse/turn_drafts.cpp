@@ -7,7 +7,7 @@
 
 #include "core/text.h"
 #include "runtime/engine/engine_lock.h"
-#include "runtime/speech/synthesis_pause.h"
+#include "runtime/speech/speaker.h"
 
 namespace predgen {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "model/most_likely.h"
+#include "model/pass_read.h"
 
 namespace predgen {
 namespace {

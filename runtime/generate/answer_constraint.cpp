@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "runtime/generate/sampler.h"
-#include "text/stop_tokens.h"
+#include "text/token_ids.h"
 
 namespace predgen {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "core/error.h"
 #include "runtime/generate/token_constraint.h"
-#include "runtime/generate/token_set.h"
 #include "text/token_ids.h"
 
 namespace predgen {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "runtime/generate/answer_store.h"
 #include "runtime/generate/generator.h"
 #include "runtime/generate/token_tree.h"
 #include "text/token_ids.h"
@@ -35,6 +37,37 @@ class DraftSource {
 
   /// Prepares for `tokens`, which the next ones most likely begin with.
   virtual void prefill(TokenSpan tokens) = 0;
+};
+
+/// What followed the last tokens where they occurred before: in an earlier draft of the answer (one
+/// token is enough), in the conversation (two). The longest match comes first, then the newest
+/// place. If no draft has the last token, the newest one is assumed to differ in this one token of
+/// the answer and to continue as before. (Prompt lookup decoding: Saxena 2023.)
+class NgramSource : public DraftSource {
+ public:
+  explicit NgramSource(int64_t max_paths = 3) : max_paths_(max_paths) {}
+
+  std::optional<std::vector<TokenIds>> propose(TokenSpan tokens, std::span<const TokenIds> drafts,
+                                               const GenerationConfig& config,
+                                               const DraftRoom& room) override;
+  void prefill(TokenSpan /*tokens*/) override {}
+
+ private:
+  int64_t max_paths_;
+};
+
+/// What followed the last tokens in answers to other prompts.
+class AnswerSource : public DraftSource {
+ public:
+  explicit AnswerSource(std::shared_ptr<const AnswerStore> store) : store_(std::move(store)) {}
+
+  std::optional<std::vector<TokenIds>> propose(TokenSpan tokens, std::span<const TokenIds> drafts,
+                                               const GenerationConfig& config,
+                                               const DraftRoom& room) override;
+  void prefill(TokenSpan /*tokens*/) override {}
+
+ private:
+  std::shared_ptr<const AnswerStore> store_;
 };
 
 }  // namespace predgen

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/generate/choices.h"
-#include "runtime/generate/forced_tokens.h"
 #include "runtime/generate/masked_draft.h"
 #include "runtime/generate/sequence_pass.h"
 #include "runtime/generate/token_tree.h"

@@ -6,12 +6,11 @@
 
 #include "core/error.h"
 #include "runtime/cost/engine_costs.h"
-#include "runtime/generate/answer_source.h"
-#include "runtime/generate/autoregressive_generator.h"
+#include "runtime/generate/draft_source.h"
 #include "runtime/generate/drafting_generator.h"
+#include "runtime/generate/generator.h"
 #include "runtime/generate/jacobi_generator.h"
 #include "runtime/generate/model_source.h"
-#include "runtime/generate/ngram_source.h"
 
 namespace predgen {
 

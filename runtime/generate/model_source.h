@@ -2,9 +2,9 @@
 
 #include "checkpoint/checkpoint.h"
 #include "runtime/engine/engine.h"
-#include "runtime/generate/autoregressive_generator.h"
 #include "runtime/generate/draft_source.h"
 #include "runtime/generate/draft_width.h"
+#include "runtime/generate/generator.h"
 #include "text/tokenizer.h"
 
 namespace predgen {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "model/most_likely.h"
 #include "model/pass_read.h"
 
 namespace predgen {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/generate/forced_tokens.h"
 #include "runtime/generate/sequence_pass.h"
 
 namespace predgen {

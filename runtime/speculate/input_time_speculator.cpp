@@ -7,7 +7,7 @@
 #include "runtime/generate/choices.h"
 #include "runtime/generate/sequence_pass.h"
 #include "runtime/speculate/draft_tree.h"
-#include "text/stop_tokens.h"
+#include "text/token_ids.h"
 
 namespace predgen {
 namespace {

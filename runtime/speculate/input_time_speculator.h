@@ -14,7 +14,6 @@
 #include "runtime/generate/draft_width.h"
 #include "runtime/generate/generator.h"
 #include "runtime/speculate/branches.h"
-#include "runtime/speculate/candidate_pool.h"
 #include "runtime/speculate/verifier.h"
 
 namespace predgen {

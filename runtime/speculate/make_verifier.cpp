@@ -3,9 +3,8 @@
 #include <fmt/ranges.h>
 
 #include "core/error.h"
-#include "runtime/speculate/greedy_verifier.h"
 #include "runtime/speculate/reflection_verifier.h"
-#include "runtime/speculate/top_k_verifier.h"
+#include "runtime/speculate/verifier.h"
 
 namespace predgen {
 

@@ -1,16 +1,31 @@
 #include "runtime/speculate/reflection_verifier.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/error.h"
 #include "core/text.h"
-#include "runtime/speculate/judge_question.h"
-#include "text/stop_tokens.h"
 #include "text/streaming_text.h"
+#include "text/token_ids.h"
+#include "text/tokenizer.h"
 #include "text/utf8.h"
 
 namespace predgen {
 namespace {
+
+/// The question put to a model about a draft, for a "yes" or "no" (arXiv 2506.15556, Table 2):
+/// whether `answer` fits the user's words so far. A separate chat, without a system message.
+std::vector<Message> judge_question(std::string_view words, std::string_view answer) {
+  constexpr const char* kQuestion =
+      "You are given an incomplete prompt and the model's speculative partial answer. Please judge "
+      "whether the partial prompt is consistent with the model's answer.\n"
+      "Partial Prompt: {}\nPartial Answer: {}";
+  return {{.role = "user", .content = fmt::format(kQuestion, words, trimmed(answer))}};
+}
 
 /// Ids of all tokens that read `word`, in any case and with any space around it.
 at::Tensor find_spellings(const Tokenizer& tokenizer, std::string_view word) {

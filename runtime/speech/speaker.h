@@ -1,12 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "core/clock.h"
 #include "runtime/speech/spoken_answer.h"
+#include "voice/voice.h"
 
 namespace predgen {
 
@@ -66,5 +71,33 @@ class SilentSpeaker : public Speaker {
   void cancel_turn() override {}
   std::optional<SpokenAnswer> spoken() const override { return std::nullopt; }
 };
+
+/// Synthesis waits while this lives, or until end(): the language model has a verification to run.
+/// Borrows the speaker.
+class SynthesisPause {
+ public:
+  explicit SynthesisPause(Speaker& speaker) : speaker_(speaker) { speaker.give_way(true); }
+  ~SynthesisPause() { end(); }
+  SynthesisPause(const SynthesisPause&) = delete;
+  SynthesisPause& operator=(const SynthesisPause&) = delete;
+  void end() {
+    if (std::exchange(active_, false)) speaker_.give_way(false);
+  }
+
+ private:
+  Speaker& speaker_;
+  bool active_ = true;
+};
+
+/// Returns true when the last answer was played, false when none of it was played for a second: its
+/// device is gone. Interrupted if `stop` comes first; it is checked every 20 ms.
+bool wait_until_heard(const Speaker& speaker, Clock& clock, const std::stop_token& stop);
+
+/// Has `voice` say one sentence of an answer's text, in the spoken form of its language; does
+/// nothing if that has no word. `goes_on` is asked before each step, `take` gets the step's
+/// samples, if any: false from either breaks the sentence off and is returned.
+bool speak_sentence(SpeechSynthesizer& voice, std::string_view sentence,
+                    const std::function<bool()>& goes_on,
+                    const std::function<bool(std::span<const float>)>& take);
 
 }  // namespace predgen

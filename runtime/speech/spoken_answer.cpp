@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/text.h"
-#include "text/characters.h"
-#include "text/word_spacing.h"
+#include "text/utf8.h"
+#include "text/words.h"
 
 namespace predgen {
 namespace {

@@ -10,8 +10,7 @@
 #include "audio/audio_sink.h"
 #include "core/mutex.h"
 #include "runtime/speech/speaker.h"
-#include "voice/ahead_buffer.h"
-#include "voice/speech_synthesizer.h"
+#include "voice/voice.h"
 
 namespace predgen {
 

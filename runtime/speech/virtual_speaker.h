@@ -9,8 +9,7 @@
 
 #include "audio/audio_sink.h"
 #include "runtime/speech/speaker.h"
-#include "voice/ahead_buffer.h"
-#include "voice/speech_synthesizer.h"
+#include "voice/voice.h"
 
 namespace predgen {
 

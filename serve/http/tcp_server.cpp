@@ -17,7 +17,7 @@
 #include "core/log.h"
 #include "core/mutex.h"
 #include "core/text.h"
-#include "serve/http/peer.h"
+#include "serve/http/sockets.h"
 
 namespace predgen::serve {
 namespace asio = boost::asio;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/clock.h"
-#include "serve/http/start_timer.h"
+#include "serve/http/sockets.h"
 
 namespace predgen::serve {
 namespace asio = boost::asio;

@@ -10,8 +10,8 @@
 #include <stop_token>
 #include <string>
 
+#include "serve/http/http.h"
 #include "serve/http/send_queue.h"
-#include "serve/http/web_socket.h"
 #include "serve/serve_config.h"
 
 namespace predgen::serve {

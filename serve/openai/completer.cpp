@@ -9,16 +9,15 @@
 #include "core/stop.h"
 #include "runtime/converse/answer_reader.h"
 #include "runtime/generate/answer_constraint.h"
-#include "runtime/generate/grammar_constraint.h"
 #include "runtime/generate/make_generator.h"
+#include "runtime/generate/token_constraint.h"
 #include "serve/api_error.h"
 #include "serve/home_names.h"
 #include "serve/new_id.h"
-#include "serve/openai/answer_loop.h"
 #include "serve/openai/home_answers.h"
 #include "serve/openai/server_tools.h"
 #include "serve/openai/stop_strings.h"
-#include "text/stop_tokens.h"
+#include "text/token_ids.h"
 
 namespace predgen::serve {
 

@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "act/tool.h"
+#include "core/text.h"
 #include "runtime/generate/generation_defaults.h"
+#include "serve/api_error.h"
+#include "serve/request_fields.h"
 #include "serve/tool_request.h"
 #include "text/grammar/answer_form.h"
 #include "text/tokenizer.h"
@@ -47,5 +50,18 @@ struct CompletionRequest {
 CompletionRequest parse_chat_request(std::string_view body);
 /// ApiError as parse_chat_request(). Without max_tokens: 16, as OpenAI has it.
 CompletionRequest parse_completion_request(std::string_view body);
+
+/// ApiError 404 unless a request asks for the model that is here.
+inline void check_model_name(const std::string& asked, const std::string& here) {
+  if (asked == here) return;
+  throw ApiError({.status = 404, .param = "model", .code = "model_not_found"},
+                 fmt::format("the model '{}' is not here: ask for '{}'", shortened(asked), here));
+}
+
+/// What the text of an answer must be, in any of the fields that APIs have for it:
+/// `response_format` (OpenAI's), `format` (Ollama's), `grammar` and `json_schema` (llama.cpp's),
+/// `guided_..` and `structured_outputs` (vLLM's). nullopt: any text. ApiError for more than one,
+/// and for what is none of these.
+std::optional<AnswerForm> read_answer_form(RequestFields& fields);
 
 }  // namespace predgen::serve

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/converse/answered_calls.h"
+#include "runtime/converse/early_calls.h"
 #include "serve/openai/completer.h"
 #include "serve/openai/completion_request.h"
-#include "serve/own_tools.h"
+#include "serve/serve_config.h"
 #include "serve/serve_metrics.h"
 
 namespace predgen::serve {

@@ -14,7 +14,7 @@
 #include "core/log.h"
 #include "core/stop.h"
 #include "core/text.h"
-#include "runtime/speech/speak_sentence.h"
+#include "runtime/speech/speaker.h"
 #include "serve/api_error.h"
 #include "serve/request_fields.h"
 #include "text/sentence/sentence_end.h"

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/token_ids.h"
+
 namespace predgen::serve {
 
 /// Cuts a growing text before a stop string: the one that is complete first, however the text is
@@ -25,5 +27,10 @@ class StopStrings {
   std::string held_;
   bool is_found_ = false;
 };
+
+/// Whether an answer can only be in a loop: it ends in the same tokens, up to 64, four times in a
+/// row and at least 48 tokens long. Lists, tables and code repeat themselves, too, but not like
+/// that.
+bool ends_in_loop(TokenSpan answer);
 
 }  // namespace predgen::serve

@@ -4,12 +4,28 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "serve/http/http.h"
 #include "serve/realtime/realtime_host.h"
 #include "serve/slots.h"
 
 namespace predgen::serve {
+
+enum class TranscriptForm { kJson, kText, kVerbose, kSubtitles, kWebSubtitles };
+
+/// A form sent to /v1/audio/transcriptions.
+struct TranscriptionRequest {
+  std::string_view file;  // of the body
+  TranscriptForm form = TranscriptForm::kJson;
+  bool stream = false;
+};
+
+/// Borrows the body. ApiError, which names the field, for what cannot be honoured: another language
+/// than the host hears, times of words, who speaks; and for fields that are not known.
+TranscriptionRequest parse_transcription_request(std::string_view body,
+                                                 std::string_view content_type,
+                                                 const RealtimeHost& host);
 
 /// POST /v1/audio/transcriptions: what is said in a sound file, by the recogniser that hears the
 /// conversations. Thread-safe; borrows the host.

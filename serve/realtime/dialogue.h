@@ -13,7 +13,7 @@
 #include "serve/realtime/conversation_listener.h"
 #include "serve/realtime/realtime_host.h"
 #include "serve/realtime/realtime_response.h"
-#include "voice/speech_synthesizer.h"
+#include "voice/voice.h"
 
 namespace predgen::serve {
 

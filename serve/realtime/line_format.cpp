@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "audio/g711.h"
-#include "audio/pcm16.h"
+#include "audio/sample_encoding.h"
 
 namespace predgen::serve {
 namespace {

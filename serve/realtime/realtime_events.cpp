@@ -1,10 +1,9 @@
 #include "serve/realtime/realtime_events.h"
 
 #include "core/base64.h"
-#include "runtime/converse/turn_json.h"
+#include "runtime/converse/turn.h"
 #include "serve/new_id.h"
-#include "serve/realtime/beta_events.h"
-#include "serve/realtime/item_json.h"
+#include "serve/realtime/event_json.h"
 
 namespace predgen::serve {
 namespace {

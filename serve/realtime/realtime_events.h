@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/mutex.h"
-#include "serve/http/web_socket.h"
+#include "serve/http/http.h"
 #include "serve/realtime/conversation_listener.h"
 
 namespace predgen::serve {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "audio/pcm16.h"
+#include "audio/sample_encoding.h"
 #include "serve/new_id.h"
 
 namespace predgen::serve {

@@ -8,7 +8,6 @@
 #include "core/json.h"
 #include "runtime/generate/generation_defaults.h"
 #include "serve/realtime/line_format.h"
-#include "serve/realtime/refusals.h"
 #include "serve/realtime/turn_detection.h"
 #include "serve/tool_request.h"
 #include "text/tools/tool_call.h"

@@ -1,21 +1,50 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "act/threaded_calls.h"
+#include "act/background_calls.h"
 #include "audio/audio_sink.h"
+#include "hear/transcripts/transcript_source.h"
 #include "runtime/converse/conversation.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/tool_rounds.h"
+#include "serve/realtime/conversation_listener.h"
 #include "serve/realtime/dialogue.h"
-#include "serve/realtime/draft_events.h"
 
 namespace predgen::serve {
+
+/// Sends a client that asked for them events about drafts: what is kept of each at the next
+/// transcript, and of the last one in the answer. Used by one thread; borrows the listener.
+class DraftEvents {
+ public:
+  explicit DraftEvents(ConversationListener& listener) : listener_(listener) {}
+
+  void begin_turn();
+  void hear(const Transcript& heard);
+  /// As TurnObserver::on_draft. `is_wanted`: otherwise nothing is sent.
+  void draft(const std::string& text, size_t accepted_bytes, bool is_wanted);
+  /// As TurnObserver::on_calls: the first time that later words have kept a call, it is sent.
+  void predict(const std::vector<DraftedCall>& calls, bool is_wanted);
+  /// How many calls were predicted in this turn, and how many of these are in `made`.
+  std::pair<int64_t, int64_t> count_predicted(const std::vector<ToolCall>& made) const;
+  /// More of the answer; the first call reports what it keeps of the draft.
+  void answer(const std::string& text, bool is_wanted);
+
+ private:
+  ConversationListener& listener_;
+  Transcript heard_;
+  std::string draft_, last_draft_;  // of the transcript, and of one before it
+  bool has_answer_ = false;
+  std::vector<std::string> predicted_;  // canonical calls
+};
 
 /// A conversation's Session, which shares the engine with others: turn after turn of what it is
 /// asked. The dialogue is told the result of a turn. Nothing of a draft is told before it is

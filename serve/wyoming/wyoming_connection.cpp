@@ -9,8 +9,7 @@
 #include "core/error.h"
 #include "core/stop.h"
 #include "serve/api_error.h"
-#include "serve/http/peer.h"
-#include "serve/http/start_timer.h"
+#include "serve/http/sockets.h"
 
 namespace predgen::serve {
 namespace asio = boost::asio;

@@ -12,7 +12,7 @@
 #include "serve/http/send_queue.h"
 #include "serve/http/tcp_server.h"
 #include "serve/serve_config.h"
-#include "serve/wyoming/wyoming_sender.h"
+#include "serve/wyoming/wyoming_event.h"
 
 namespace predgen::serve {
 

@@ -7,7 +7,7 @@
 
 #include "core/mutex.h"
 #include "serve/realtime/realtime_conversation.h"
-#include "serve/wyoming/wyoming_sender.h"
+#include "serve/wyoming/wyoming_event.h"
 #include "text/sentence/sentence_end.h"
 
 namespace predgen::serve {

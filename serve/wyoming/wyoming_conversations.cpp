@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "serve/serve_config.h"
-#include "text/bare_words.h"
+#include "text/words.h"
 
 namespace predgen::serve {
 

@@ -8,8 +8,7 @@
 
 #include "hear/turn_recogniser.h"
 #include "serve/wyoming/wyoming_conversations.h"
-#include "serve/wyoming/wyoming_sender.h"
-#include "serve/wyoming/wyoming_sound.h"
+#include "serve/wyoming/wyoming_event.h"
 
 namespace predgen::serve {
 

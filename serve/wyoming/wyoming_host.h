@@ -3,7 +3,6 @@
 #include <string>
 
 #include "serve/serve_config.h"
-#include "serve/wyoming/spoken_ahead.h"
 #include "serve/wyoming/wyoming_conversations.h"
 #include "serve/wyoming/wyoming_voice.h"
 

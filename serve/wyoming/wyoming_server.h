@@ -2,7 +2,9 @@
 
 #include <optional>
 #include <stop_token>
+#include <string>
 
+#include "core/helper_process.h"
 #include "serve/http/tcp_server.h"
 #include "serve/wyoming/wyoming_host.h"
 
@@ -27,6 +29,22 @@ class WyomingServer {
   std::optional<WyomingConversation> first_;  // reads now what all of them begin with
   const WyomingHost host_;
   TcpServer server_;  // last: its connections use them
+};
+
+/// Tells the local network of a Wyoming service by zeroconf, as long as it exists: Home Assistant
+/// then offers it. Avahi's own program does that, avahi-publish-service, which waits for Avahi
+/// where that does not run.
+class Announcement {
+ public:
+  /// `name`: that people are shown.
+  Announcement(const std::string& name, int port);
+
+  /// False: the program is not there.
+  bool is_made() const { return is_made_; }
+
+ private:
+  HelperProcess process_;
+  bool is_made_;
 };
 
 }  // namespace predgen::serve

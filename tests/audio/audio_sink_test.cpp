@@ -12,11 +12,8 @@
 #include <thread>
 
 #include "audio/make_audio_sink.h"
-#include "audio/pcm_sink.h"
-#include "audio/playback_buffer.h"
-#include "audio/played_sound.h"
 #include "audio/player_sink.h"
-#include "audio/resampling_sink.h"
+#include "audio/resampler.h"
 #include "audio/sample_ring.h"
 #include "core/error.h"
 #include "tests/fakes/buffer_sink.h"

@@ -8,11 +8,10 @@
 #include <limits>
 #include <thread>
 
-#include "audio/audio_file_source.h"
 #include "audio/audio_microphone.h"
 #include "audio/audio_pipe_source.h"
 #include "audio/make_audio_source.h"
-#include "audio/pcm16.h"
+#include "audio/sample_encoding.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "tests/fakes/expect_user_error.h"

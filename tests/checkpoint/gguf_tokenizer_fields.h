@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tensors/gguf_metadata.h"
-#include "text/tokenize/byte_alphabet.h"
+#include "text/tokenize/token_decoder.h"
 
 namespace predgen {
 

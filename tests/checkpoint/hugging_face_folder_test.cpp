@@ -6,7 +6,7 @@
 
 #include "checkpoint/save_model.h"
 #include "core/files.h"
-#include "model/weights/weights_hash.h"
+#include "model/weights/weight_files.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/temporary_folder.h"
@@ -15,6 +15,28 @@
 
 namespace predgen {
 namespace {
+
+TEST(ReadModelCard, ReadsHeadAndHeading) {
+  const TemporaryFolder folder;
+  const auto read = [&](const std::string& text) {
+    write_file(folder / "README.md", text);
+    return read_model_card(folder.path());
+  };
+  EXPECT_EQ(read_model_card(folder.path()).licence, "");
+  ModelCard card =
+      read("---\nlanguage:\n- en\nlicense: \"apache-2.0\"\r\n---\n\n# SmolLM2 \n# B\n");
+  EXPECT_EQ(card.licence, "apache-2.0");
+  EXPECT_EQ(card.title, "SmolLM2");
+  card = read("---\nlicense: other\nlicense_name: qwen\nlicense_link: x\n---\n## no title");
+  EXPECT_EQ(card.licence, "qwen");
+  EXPECT_EQ(card.title, "");
+  card = read("# Title\n\nlicense: mit\n---\nlicense: mit\n---\n");
+  EXPECT_EQ(card.licence, "");
+  EXPECT_EQ(card.title, "Title");
+  EXPECT_EQ(read("---\nlicense: mit").licence, "mit");
+  EXPECT_EQ(read("").title, "");
+  EXPECT_EQ(read("# T").title, "T");
+}
 
 namespace fs = std::filesystem;
 

@@ -6,7 +6,7 @@
 
 #include "checkpoint/load_model.h"
 #include "checkpoint/save_model.h"
-#include "model/weights/sharded_weights.h"
+#include "model/weights/weight_files.h"
 #include "tests/fakes/layer_specs.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/temporary_folder.h"

@@ -7,7 +7,7 @@
 #include "checkpoint/save_model.h"
 #include "core/files.h"
 #include "core/json.h"
-#include "model/weights/sharded_weights.h"
+#include "model/weights/weight_files.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/temporary_folder.h"

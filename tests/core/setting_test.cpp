@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "core/setting_text.h"
 #include "tests/fakes/expect_user_error.h"
 
 namespace predgen {

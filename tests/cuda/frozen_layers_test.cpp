@@ -9,7 +9,7 @@
 #include "tests/cuda/on_device.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/small_records.h"
-#include "train/distributed/single_process_communicator.h"
+#include "train/distributed/communicator.h"
 #include "train/objectives/consistency_objective.h"
 #include "train/objectives/gradients.h"
 #include "train/optim/adamw.h"

@@ -9,14 +9,13 @@
 #include <vector>
 
 #include "model/stream_priority.h"
-#include "runtime/generate/autoregressive_generator.h"
+#include "runtime/generate/generator.h"
 #include "tests/cuda/on_device.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/small_zonos.h"
 #include "tests/fakes/temporary_folder.h"
-#include "voice/dac/dac_encoder.h"
-#include "voice/dac/dac_stream.h"
+#include "voice/dac/dac_codec.h"
 #include "voice/zonos/zonos_synthesizer.h"
 #include "voice/zonos/zonos_voice.h"
 

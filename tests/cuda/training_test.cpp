@@ -11,7 +11,7 @@
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/small_records.h"
 #include "tests/fakes/temporary_folder.h"
-#include "train/distributed/single_process_communicator.h"
+#include "train/distributed/communicator.h"
 #include "train/train.h"
 
 namespace predgen {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "data/python_json.h"
+#include "data/jsonl_reader.h"
 #include "tests/fakes/expect_user_error.h"
 
 namespace predgen::data {

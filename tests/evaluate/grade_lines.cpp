@@ -1,10 +1,10 @@
-// What evaluate/grading.h finds in texts: JSON lines {"kind", "text", "right"} on stdin, for each
+// What evaluate/eval_turn.h finds in texts: JSON lines {"kind", "text", "right"} on stdin, for each
 // [strict, flexible, strictly right, flexibly right] on stdout.
 #include <iostream>
 #include <string>
 
 #include "core/json.h"
-#include "evaluate/grading.h"
+#include "evaluate/eval_turn.h"
 
 int main() {
   using namespace predgen::evaluate;

@@ -1,4 +1,4 @@
-"""What evaluate/grading.h finds in texts against the public graders' rules, written down here once more:
+"""What evaluate/eval_turn.h finds in texts against the public graders' rules, written down here once more:
 lm-evaluation-harness's gsm8k 3.0 (strict-match, flexible-extract, exact_match) and TIGER-AI-Lab's
 evaluate_from_local.py for MMLU-Pro, with its three patterns. On more than 200 made texts and on real
 ones: the data sets' own answers, GPT-4's for MT-Bench, Qwen's of the paper's published run.

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hear/transcripts/typed_source.h"
+#include "hear/transcripts/scheduled_source.h"
 #include "tests/evaluate/run_turns.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"

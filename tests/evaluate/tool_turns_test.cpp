@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "core/files.h"
-#include "evaluate/group_tables.h"
 #include "evaluate/method_table.h"
 #include "tests/evaluate/run_turns.h"
 #include "tests/fakes/borrowing_engine.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "hear/transcripts/typed_source.h"
+#include "hear/transcripts/scheduled_source.h"
 
 namespace predgen::evaluate {
 namespace {

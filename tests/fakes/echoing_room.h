@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "audio/audio_source.h"
-#include "audio/playback_buffer.h"
+#include "audio/player_sink.h"
 
 namespace predgen {
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "voice/espeak/espeak_helper.h"
-#include "voice/speech_synthesizer.h"
 #include "voice/voice.h"
 
 namespace predgen {

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "hear/ears_options.h"
+#include "hear/ears_process.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace predgen {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "voice/speech_synthesizer.h"
+#include "voice/voice.h"
 
 namespace predgen {
 

@@ -10,7 +10,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "tensors/safetensors.h"
-#include "voice/dac/dac_config.h"
+#include "voice/dac/dac_weights.h"
 
 namespace predgen {
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "core/random.h"
-#include "runtime/generate/autoregressive_generator.h"
+#include "runtime/generate/generator.h"
 #include "runtime/speculate/input_time_speculator.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"

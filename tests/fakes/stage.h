@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "hear/transcripts/scheduled_source.h"
-#include "hear/transcripts/typed_source.h"
 #include "runtime/converse/preset.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/system_prompt.h"

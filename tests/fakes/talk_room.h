@@ -13,7 +13,7 @@
 #include "audio/audio_sink.h"
 #include "core/clock.h"
 #include "core/error.h"
-#include "voice/speech_synthesizer.h"
+#include "voice/voice.h"
 
 namespace predgen {
 

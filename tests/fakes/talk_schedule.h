@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "runtime/converse/conversation.h"
 #include "tests/fakes/talk_room.h"
-#include "text/backchannel.h"
+#include "text/words.h"
 
 namespace predgen {
 

@@ -11,7 +11,7 @@
 #include "runtime/generate/answer_constraint.h"
 #include "runtime/generate/sampler.h"
 #include "tests/fakes/borrowing_engine.h"
-#include "text/stop_tokens.h"
+#include "text/token_ids.h"
 #include "text/tokenizer.h"
 
 namespace predgen {

@@ -7,7 +7,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "tests/fakes/temporary_folder.h"
-#include "text/tokenize/byte_alphabet.h"
+#include "text/tokenize/token_decoder.h"
 #include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 

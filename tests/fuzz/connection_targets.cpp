@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "serve/http/http_connection.h"
+#include "serve/http/http_server.h"
 #include "tests/fuzz/targets.h"
 
 namespace predgen {

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/json.h"
-#include "core/sha256.h"
 #include "hear/transcripts/transcript_lines.h"
-#include "hear/transcripts/transcript_messages.h"
+#include "hear/transcripts/transcript_reader.h"
 #include "tests/fakes/fake_api.h"
 #include "tests/fuzz/lines.h"
 #include "tests/fuzz/targets.h"

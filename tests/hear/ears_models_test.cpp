@@ -10,7 +10,7 @@
 #include <random>
 #include <sstream>
 
-#include "audio/pcm16.h"
+#include "audio/sample_encoding.h"
 #include "core/edit_distance.h"
 #include "core/files.h"
 #include "core/model_names.h"

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "core/files.h"
-#include "model/stored_type.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/temporary_folder.h"

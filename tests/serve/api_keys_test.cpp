@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/sha256.h"
+#include "core/hash.h"
 #include "serve/api_error.h"
 
 namespace predgen::serve {

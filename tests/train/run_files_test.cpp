@@ -4,8 +4,7 @@
 
 #include "core/files.h"
 #include "tests/fakes/temporary_folder.h"
-#include "train/metrics_log.h"
-#include "train/tensorboard_writer.h"
+#include "train/run_log.h"
 
 namespace predgen::train {
 namespace {

@@ -9,8 +9,8 @@
 #include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 #include "train/checkpoint_store.h"
-#include "train/metrics_log.h"
-#include "train/output_lock.h"
+#include "train/run_identity.h"
+#include "train/run_log.h"
 
 namespace predgen::train {
 namespace {

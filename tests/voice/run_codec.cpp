@@ -11,9 +11,8 @@
 #include <exception>
 #include <string>
 
-#include "voice/dac/dac_encoder.h"
-#include "voice/dac/dac_stream.h"
-#include "voice/speaker/speaker_encoder.h"
+#include "voice/dac/dac_codec.h"
+#include "voice/speaker/load_speaker.h"
 
 using namespace predgen;
 

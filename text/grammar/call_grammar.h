@@ -10,6 +10,23 @@
 
 namespace predgen {
 
+// Formats of XGrammar's structural tags, which formats of answers are made of.
+
+inline Json literal(const std::string& text) { return {{"type", "const_string"}, {"value", text}}; }
+/// `ebnf`: a grammar as XGrammar writes it.
+inline Json by_grammar(const std::string& ebnf) { return {{"type", "grammar"}, {"grammar", ebnf}}; }
+inline Json sequence(const Json& elements) {
+  return {{"type", "sequence"}, {"elements", elements}};
+}
+/// Any number of times.
+inline Json repeated(const Json& content) { return {{"type", "star"}, {"content", content}}; }
+inline Json maybe(const std::string& text) {
+  return {{"type", "optional"}, {"content", literal(text)}};
+}
+inline Json any_of(const Json& elements) {
+  return elements.size() == 1 ? elements.front() : Json{{"type", "or"}, {"elements", elements}};
+}
+
 /// The grammar of a function's arguments, as XGrammar writes grammars.
 using ArgumentsOf = std::function<std::string(const Json& function)>;
 
@@ -28,5 +45,10 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
 
 /// Such a format after the thought that the prompt has begun.
 Json after_thought(const Json& format);
+
+/// An answer as messages with channels (ChannelParser), as a format of XGrammar's structural tags:
+/// thoughts, then what is said, in `form` if there is one, or one call, which ends the answer.
+/// Where calls are free, text may come before one.
+Json channel_format(const AnswerRules& rules, const ArgumentsOf& arguments, const Json& form);
 
 }  // namespace predgen

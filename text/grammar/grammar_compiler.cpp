@@ -15,11 +15,10 @@
 #include "text/channel_parser.h"
 #include "text/grammar/argument_grammar.h"
 #include "text/grammar/call_grammar.h"
-#include "text/grammar/channel_grammar.h"
 #include "text/grammar/compiled_grammar.h"
 #include "text/grammar/promised_schema.h"
-#include "text/stop_tokens.h"
 #include "text/thoughts.h"
+#include "text/token_ids.h"
 #include "text/tools/tool_call_parser.h"
 
 namespace predgen {

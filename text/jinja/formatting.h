@@ -7,6 +7,7 @@
 #include "text/jinja/value.h"
 
 // A text or number in a given width, with a given number of digits.
+
 namespace predgen::jinja {
 
 /// What both of Python's ways to format say of a number or text.

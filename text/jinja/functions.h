@@ -13,6 +13,7 @@
 #include "text/jinja/syntax_tree.h"
 
 // What templates can call: filters, tests, methods and global functions.
+
 namespace predgen::jinja {
 
 /// Thrown for a template's own raise_exception().

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "text/characters.h"
 #include "text/jinja/python_text.h"
+#include "text/utf8.h"
 
 namespace predgen::jinja {
 namespace {

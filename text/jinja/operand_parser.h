@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "text/jinja/lexer.h"
 #include "text/jinja/syntax_tree.h"
-#include "text/jinja/token_reader.h"
 
 namespace predgen::jinja {
 

@@ -10,6 +10,7 @@
 
 // What Python's str does, on UTF-8. Bytes that are not UTF-8 stand for what a template must not
 // see: 0xFF and the byte behind it are one character, others one each, and none is a letter.
+
 namespace predgen::jinja {
 
 /// Of a character that a template must not see.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/text.h"
-#include "text/characters.h"
+#include "text/utf8.h"
 
 namespace predgen {
 namespace {

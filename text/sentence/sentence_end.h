@@ -4,8 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "text/sentence/fenced_code.h"
-#include "text/sentence/open_text.h"
+#include "text/sentence/block_marks.h"
 
 namespace predgen {
 

@@ -1,11 +1,10 @@
-#include "text/spoken/english_money.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
 #include "core/text.h"
+#include "text/spoken/english_figures.h"
 #include "text/spoken/text_rules.h"
 
 namespace predgen {

@@ -1,11 +1,10 @@
-#include "text/spoken/english_numbers.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
+#include "text/spoken/english_figures.h"
 #include "text/spoken/text_rules.h"
 
 namespace predgen {

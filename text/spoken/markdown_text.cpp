@@ -3,16 +3,152 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/text.h"
-#include "text/characters.h"
 #include "text/sentence/block_marks.h"
-#include "text/sentence/fenced_code.h"
-#include "text/spoken/markdown_inline.h"
 #include "text/spoken/text_rules.h"
+#include "text/utf8.h"
 
 namespace predgen {
 namespace {
+
+/// $x + 1$ without its dollars. Text beginning with a digit is an amount unless it has a
+/// mathematical sign.
+std::string without_dollars(std::string_view text) {
+  static const Regex formula(speech_pattern(
+      R"((?<![\p{L}\p{N}\\])\$((?=[^\s$0-9])[^$\n]{0,300}|(?=[0-9(])[^$\n]{0,300}[\\^_={}][^$\n]{0,300})(?<=[^\s$])\$(?![0-9]))"));
+  return replace_each(formula, text, [](std::string_view match, std::string_view) {
+    return std::string(match.substr(1, match.size() - 2));
+  });
+}
+
+const TextRules& commands() {
+  static const TextRules rules({
+      {R"(\\(begin|end)\{[a-z]*\*?\})", " "},
+      {R"(\\[dt]?frac(?![a-z]))", ""},
+      {R"(\}\s*\{)", " / "},
+      {R"(\\times(?![a-z])|\\cdot(?![a-z]))", " \u00d7 "},
+      {R"(\\div(?![a-z]))", " \u00f7 "},
+      {R"(\\pm(?![a-z]))", " \u00b1 "},
+      {R"(\\leq?(?![a-z]))", " \u2264 "},
+      {R"(\\geq?(?![a-z]))", " \u2265 "},
+      {R"(\\neq?(?![a-z]))", " \u2260 "},
+      {R"(\\approx(?![a-z]))", " \u2248 "},
+      {R"(\\infty(?![a-z]))", " \u221e "},
+      {R"(\\sqrt(?![a-z]))", " \u221a "},
+      {R"(\^\s*(\\circ(?![a-z])|\{\\circ\}))", "\u00b0"},
+      {R"(\\(text|mathrm|mathbf|mathit|mathbb|operatorname|left|right|boxed|quad|qquad|displaystyle)(?![a-z]))",
+       " "},
+      {R"(\\(?=(alpha|beta|gamma|delta|epsilon|theta|lambda|mu|pi|rho|sigma|tau|phi|omega|Delta|Sigma|Omega|sin|cos|tan|log|ln|exp|lim|max|min|sum|prod|int|in|to)(?![A-Za-z])))",
+       " "},
+      {R"(\\[,;:!]|\\\\)", " "},
+      {R"([{}])", ""},
+  });
+  return rules;
+}
+
+/// LaTeX formulas as text that a voice can read: delimiters are removed (`\(`, `$$`, `$` but not
+/// that of "$5"), commands become their signs, words or nothing, "\frac{a}{b}" "a / b". Powers and
+/// indices keep ^ and _. Other text is unchanged, and so are backslashes of file
+/// paths, unless a folder has the name of a command.
+std::string without_latex(std::string_view text) {
+  static const TextRules brackets({{R"(\\[()\[\]]|\$\$)", " "}});
+  static const Regex command(speech_pattern(
+      R"(\\([dt]?frac|times|cdot|div|pm|leq?|geq?|neq?|approx|infty|sqrt|circ|mathrm|mathbf|mathbb|boxed|alpha|beta|gamma|delta|epsilon|theta|lambda|sigma|omega|Delta|Sigma|Omega)(?![A-Za-z])|\\(begin|end|text)\{|[\^_]\{)"));
+  const std::string bare = without_dollars(brackets.apply(text));
+  Regex::Match match;
+  const bool is_formula = bare != text || command.find(bare, 0, match);
+  return is_formula ? commands().apply(bare) : bare;
+}
+
+/// One line of markdown without the marks of links, images, emphasis, tags, formulas and code
+/// spans. Remnants of marks cut off at the end of the line or sentence are also removed.
+std::string markdown_inline(std::string_view line);
+
+/// The words of links and images, without targets, footnotes and remnants of cut ones.
+std::string without_links(std::string_view text) {
+  static const Regex autolink(
+      speech_pattern(R"((?i)<((https?|ftp|mailto):[^\s<>]*|[^\s<>@]+@[^\s<>@]+)>)"));
+  static const TextRules rules({
+      {R"(!?\[(?=[^\[\]]*\](\(|\[)))", ""},  // [words](target "title"), [words][name]
+      {R"(\]\([^()\s]*(\([^()\s]*\)[^()\s]*)?(\s+("[^"]*"|'[^']*'))?\))", ""},
+      {R"(\]\[[^\[\]]*\])", ""},
+      {R"(\[\^[^\[\]\s]+\]:?)", ""},  // footnotes
+      {R"(\[[0-9]{1,3}\])", ""},      // citations
+      {R"(!?(?<!\\)\[|(?<!\\)\])", ""},
+  });
+  return rules.apply(replace_each(autolink, text, [](std::string_view match, std::string_view) {
+    return std::string(match.substr(1, match.size() - 2));
+  }));
+}
+
+/// Tags, entities and marks of emphasis within a line. Code spans are hidden from it.
+std::string without_inline_marks(std::string_view text) {
+  static const TextRules rules({
+      {R"(<!--.{0,1000}?-->)", ""},
+      {R"((?i)</?(a|b|i|u|s|em|strong|code|pre|p|br|hr|div|span|sub|sup|ul|ol|li|h[1-6]|table|thead|tbody|tr|td|th|img|kbd|small|mark|details|summary|blockquote|center|font)(\s[^<>]*)?/?>)",
+       " "},
+      {R"((?i)</[a-z][a-z0-9_-]*\s*>)", " "},
+      {R"((?i)(?<![a-z0-9])<[a-z][a-z0-9_-]*(\s+[a-z_:-]+=("[^"<>]*"|'[^'<>]*'|[^\s<>"']+))*\s*/?>)",
+       " "},
+      {R"(&nbsp;)", " "},
+      {R"(&lt;)", "<"},
+      {R"(&gt;)", ">"},
+      {R"(&quot;)", "\""},
+      {R"(&(#39|apos);)", "'"},
+      {R"(&mdash;)", "\u2014"},
+      {R"(&amp;)", "&"},
+      {R"((?<=[0-9])\s?\*\s?(?=[0-9]))", " \u00d7 "},
+      {R"(\\(?=[\\`*_{}\[\]()#+\-.!|~>$%&]))", ""},
+      {R"(\*+)", ""},
+      {R"(~~|==+)", ""},
+      {R"((?<![\p{L}\p{N}])_+|_+(?![\p{L}\p{N}]))", ""},
+      {R"(_)", " "},
+  });
+  return rules.apply(text);
+}
+
+/// Mostly names, spoken as such: snake_case is split, call() loses its brackets.
+std::string code_span(std::string_view code) {
+  static const TextRules rules({{R"(\(\)|`+)", ""}, {R"(_+)", " "}});
+  return rules.apply(trimmed(code, " \t"));
+}
+
+/// Code spans are hidden as private-use characters.
+std::string markdown_inline(std::string_view line) {
+  constexpr size_t kMaxSpans = 1000;
+  const auto placeholder = [](size_t span) {
+    const auto code = static_cast<unsigned>(0xE000 + span);
+    return std::string{static_cast<char>(0xE0 | code >> 12),
+                       static_cast<char>(0x80 | (code >> 6 & 0x3F)),
+                       static_cast<char>(0x80 | (code & 0x3F))};
+  };
+  std::vector<std::string> spans;
+  std::string text;
+  for (size_t i = 0; i < line.size();) {
+    if (line[i] != '`') {
+      text += line[i++];
+      continue;
+    }
+    const size_t begin = std::min(line.find_first_not_of('`', i), line.size());
+    const std::string_view quote = line.substr(i, begin - i);
+    const size_t end = line.find(quote, begin);
+    i = begin;
+    if (end == std::string_view::npos || spans.size() == kMaxSpans) continue;  // half a span
+    text += placeholder(spans.size());
+    spans.push_back(code_span(line.substr(begin, end - begin)));
+    i = end + quote.size();
+  }
+  text = without_inline_marks(without_latex(without_links(text)));
+  for (size_t span = 0; span < spans.size(); ++span) {
+    const size_t at = text.find(placeholder(span));
+    if (at != std::string::npos) text.replace(at, 3, spans[span]);
+  }
+  return text;
+}
 
 constexpr std::string_view kLineBlank = " \t\r";
 

@@ -8,7 +8,7 @@
 #include "text/tokenize/text_model.h"
 #include "text/tokenize/text_normalizer.h"
 #include "text/tokenize/token_decoder.h"
-#include "text/tokenize/tokenizer_json.h"
+#include "text/tokenize/tokenizer_files.h"
 
 namespace predgen {
 

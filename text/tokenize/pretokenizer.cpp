@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "text/tokenize/tokenizer_json.h"
+#include "text/tokenize/tokenizer_files.h"
 #include "text/utf8.h"
 
 namespace predgen {

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "text/tokenize/added_tokens.h"
@@ -14,6 +15,29 @@ class SentencePieceProcessor;
 }
 
 namespace predgen {
+
+/// What a sentencepiece model file says besides its pieces; the library does not expose it.
+struct SentencepieceSpec {
+  bool adds_space_in_front = true;  // normalizer_spec.add_dummy_prefix
+  bool is_bpe = false;              // trainer_spec.model_type
+  bool has_rules = false;           // normalizer_spec.precompiled_charsmap
+
+  /// UserError naming `where` for a damaged file, and for options that change how text comes back
+  /// and that no model of the known families has.
+  static SentencepieceSpec read(std::string_view model, const std::string& where);
+};
+
+struct SentencepiecePiece {
+  std::string_view text;
+  float score = 0;
+  int type = 1;  // 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte
+};
+/// By id; they borrow `model`. UserError naming `where` for a damaged file.
+std::vector<SentencepiecePiece> read_sentencepiece_pieces(std::string_view model,
+                                                          const std::string& where);
+
+/// `model` with normalizer_spec.add_dummy_prefix off.
+std::string without_space_in_front(std::string_view model);
 
 /// A sentencepiece model, read and run by the library sentencepiece. A text at the start of the
 /// input gets a space in front if the model says so. After a special token it gets none, as in

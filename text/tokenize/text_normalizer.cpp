@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "core/error.h"
-#include "text/tokenize/tokenizer_json.h"
+#include "text/tokenize/tokenizer_files.h"
 #include "text/unicode_gaps.h"
 #include "text/utf8.h"
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +11,12 @@
 #include "text/regex.h"
 
 namespace predgen {
+
+/// The printable character that stands for `byte` in byte-level vocabularies ("Ġ" for a space).
+std::string byte_letter(uint8_t byte);
+
+/// The bytes that a token spells; none if a character is not a byte's letter.
+std::optional<std::string> bytes_of_letters(std::string_view token);
 
 /// The "decoder" of tokenizer.json: ByteLevel, or a Sequence of Replace, ByteFallback, Fuse and
 /// Strip (of leading spaces) as in sentencepiece vocabularies. Anything else is a UserError that

@@ -3,8 +3,142 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/hash.h"
+#include "core/json.h"
 
 namespace predgen {
+namespace {
+
+StringMap<TokenId> read_vocabulary(const nlohmann::json& vocab, const std::string& where) {
+  StringMap<TokenId> vocabulary;
+  vocabulary.reserve(vocab.size());
+  for (const auto& [token, id] : vocab.items()) {
+    if (!id.is_number_integer() || id.get<int64_t>() < 0 || id.get<int64_t>() > kMaxTokenId) {
+      fail_json_key("vocab", where, fmt::format("gives \"{}\" the id {}", token, id.dump()));
+    }
+    vocabulary.emplace(token, id.get<TokenId>());
+  }
+  return vocabulary;
+}
+
+}  // namespace
+
+TokenizerJson read_tokenizer_json(const std::filesystem::path& file) {
+  const std::string where = file.string();
+  const std::string text = read_file(file);
+  check_json_depth(text, where);
+  nlohmann::json json =
+      checked_json(where + ": not valid JSON", [&] { return nlohmann::json::parse(text); });
+  if (!json.is_object()) throw UserError("{}: must hold a JSON object", where);
+  if (!json.contains("model") || !json["model"].is_object()) {
+    fail_json_key("model", where, "must be an object");
+  }
+  nlohmann::json& model = json["model"];
+  // The type first: other types store other things in "vocab".
+  const nlohmann::json type = model.value("type", nlohmann::json("BPE"));
+  if (type != "BPE") {
+    throw UserError("{}: model type {} is not supported (\"BPE\")", where, type.dump());
+  }
+  if (!model.contains("vocab") || !model["vocab"].is_object()) {
+    fail_json_key("vocab", where, "must map tokens to ids");
+  }
+  TokenizerJson result;
+  result.vocabulary = read_vocabulary(model["vocab"], where);
+  model.erase("vocab");
+  result.fields = json;
+  return result;
+}
+
+void check_growth(std::string_view text, std::string_view original) {
+  constexpr size_t kMaxTimes = 64, kMaxMore = 65'536;
+  if (text.size() > kMaxTimes * original.size() + kMaxMore) {
+    throw UserError("the tokenizer's replacements make {} bytes of {}: more than {} times as many",
+                    text.size(), original.size(), kMaxTimes);
+  }
+}
+
+Regex read_pattern(const Json& step, const std::string& where) {
+  const Json pattern = json_get<Json>(step, "pattern", where);
+  const bool is_regex = pattern.is_object() && pattern.contains("Regex");
+  return Regex(json_get<std::string>(pattern, is_regex ? "Regex" : "String", where),
+               is_regex ? Regex::Syntax::kPattern : Regex::Syntax::kLiteral, where);
+}
+
+namespace {
+
+/// {"SpecialToken": {"id": "<s>"}} stands for ids in "special_tokens"; {"Sequence": {"id": "A"}}
+/// for the text.
+TextFrame read_template(const Json& processor, const std::string& where) {
+  const Json special = json_get<Json>(processor, "special_tokens", where);
+  TextFrame frame;
+  bool has_text = false;
+  for (const Json& part : json_get<Json>(processor, "single", where)) {
+    if (part.contains("Sequence")) {
+      const std::string name = json_get<std::string>(part["Sequence"], "id", where);
+      if (has_text || name != "A") {
+        throw UserError("{}: \"single\" of the post_processor must hold the text A once", where);
+      }
+      has_text = true;
+      continue;
+    }
+    const std::string name =
+        json_get<std::string>(json_get<Json>(part, "SpecialToken", where), "id", where);
+    TokenIds& ids = has_text ? frame.after : frame.before;
+    for (const TokenId id :
+         json_get<TokenIds>(json_get<Json>(special, name.c_str(), where), "ids", where)) {
+      ids.push_back(id);
+    }
+  }
+  if (!has_text) {
+    throw UserError("{}: \"single\" of the post_processor must hold the text A once", where);
+  }
+  return frame;
+}
+
+TokenIds read_end(const Json& processor, const char* key, const std::string& where) {
+  const Json pair = json_get<Json>(processor, key, where);
+  if (!pair.is_array() || pair.size() != 2 || !pair[1].is_number_integer()) {
+    fail_json_key(key, where, "must be [token, id]");
+  }
+  return {pair[1].get<TokenId>()};
+}
+
+}  // namespace
+
+TextFrame read_post_processor(const Json& post_processor, const std::string& where) {
+  if (post_processor.is_null()) return {};
+  const std::string type = json_get<std::string>(post_processor, "type", where);
+  if (type == "ByteLevel") return {};  // affects offsets only
+  if (type == "TemplateProcessing") return read_template(post_processor, where);
+  if (type == "BertProcessing" || type == "RobertaProcessing") {
+    return {read_end(post_processor, "cls", where), read_end(post_processor, "sep", where)};
+  }
+  if (type != "Sequence") {
+    throw UserError(
+        "{}: post_processor type \"{}\" is not supported (ByteLevel, TemplateProcessing, "
+        "BertProcessing, RobertaProcessing, Sequence)",
+        where, type);
+  }
+  TextFrame frame;
+  for (const Json& step : json_get<Json>(post_processor, "processors", where)) {
+    const TextFrame added = read_post_processor(step, where);
+    frame.before.insert(frame.before.begin(), added.before.begin(), added.before.end());
+    frame.after.insert(frame.after.end(), added.after.begin(), added.after.end());
+  }
+  return frame;
+}
+
+TextFrame read_added_ends(const Json& tokenizer_config, const std::string& where,
+                          const std::function<TokenId(const char* key)>& id_of) {
+  const auto asks = [&](const char* key) {
+    return tokenizer_config.contains(key) && !tokenizer_config[key].is_null() &&
+           json_get<bool>(tokenizer_config, key, where);
+  };
+  TextFrame frame;
+  if (asks("add_bos_token")) frame.before = {id_of("bos_token")};
+  if (asks("add_eos_token")) frame.after = {id_of("eos_token")};
+  return frame;
+}
+
 namespace fs = std::filesystem;
 
 namespace {

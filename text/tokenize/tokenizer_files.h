@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -8,9 +9,37 @@
 #include <vector>
 
 #include "core/json.h"
-#include "text/tokenize/tokenizer_json.h"
+#include "text/regex.h"
+#include "text/string_map.h"
+#include "text/token_ids.h"
+#include "text/tokenizer.h"
 
 namespace predgen {
+
+/// A tokenizer.json. The vocabulary is separate, because Json searches its keys linearly.
+struct TokenizerJson {
+  Json fields;                    // everything but model.vocab
+  StringMap<TokenId> vocabulary;  // model.vocab
+};
+
+/// UserError for a missing or malformed file, and for a "model" without usable "vocab".
+TokenizerJson read_tokenizer_json(const std::filesystem::path& file);
+
+/// Replacement steps can compound: UserError if `text`, made from `original`, has grown beyond what
+/// any normal form or symbol for spaces explains.
+void check_growth(std::string_view text, std::string_view original);
+
+/// The "pattern" of a step: {"Regex": ..} or {"String": ..}.
+Regex read_pattern(const Json& step, const std::string& where);
+
+/// From the "post_processor" of tokenizer.json: none, ByteLevel, TemplateProcessing,
+/// BertProcessing, RobertaProcessing or a Sequence with one of these. Anything else is a UserError.
+TextFrame read_post_processor(const Json& post_processor, const std::string& where);
+
+/// From "add_bos_token" and "add_eos_token" of tokenizer_config.json, which count only for folders
+/// without a tokenizer.json. `id_of` returns the id of the token that the config names under a key.
+TextFrame read_added_ends(const Json& tokenizer_config, const std::string& where,
+                          const std::function<TokenId(const char* key)>& id_of);
 
 /// Names of all files of a Hugging Face folder that make up its tokenizer, older forms included.
 std::span<const std::string_view> tokenizer_file_names();

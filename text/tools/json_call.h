@@ -1,13 +1,32 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/json.h"
 #include "text/tools/tool_call.h"
 
 namespace predgen {
+
+/// The JSON of a call as a model writes it. Control characters in strings and commas behind the
+/// last item, which have one meaning only, are mended; nullopt: it is no JSON all the same.
+std::optional<Json> parse_call_json(std::string_view text);
+
+/// Finds the end of a JSON object or list in a growing text.
+class JsonEnd {
+ public:
+  /// `text`: all so far, beginning with { or [. Returns the byte after the closing bracket.
+  std::optional<size_t> find(std::string_view text);
+
+ private:
+  size_t at_ = 0;  // examined so far
+  int depth_ = 0;
+  std::optional<size_t> end_;
+  bool in_string_ = false, is_escaped_ = false;
+};
 
 /// The calls in a JSON value as models write them: {"name", "arguments"} or "parameters", a list of
 /// such, or wrapped as OpenAI's API has them ({"function": ..}, {"tool_calls": [..]}). nullopt: it

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "text/begun.h"
 #include "text/channel_parser.h"
-#include "text/tools/call_json.h"
+#include "text/streaming_text.h"
 #include "text/tools/json_call.h"
 #include "text/tools/written_call.h"
 #include "text/tools/xml_call.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/json.h"
-#include "text/tools/json_end.h"
+#include "text/tools/json_call.h"
 #include "text/tools/tagged_call.h"
 #include "text/tools/tool_call.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/text.h"
-#include "text/tools/call_json.h"
+#include "text/tools/json_call.h"
 
 namespace predgen {
 namespace {

@@ -11,12 +11,32 @@
 
 #include "model/layer_store.h"
 #include "model/transformer.h"
-#include "train/base/base_config.h"
-#include "train/base/pinned_bytes.h"
 #include "train/base/weight_codec.h"
 #include "train/distributed/communicator.h"
 
 namespace predgen::train {
+
+/// Bytes in pinned host memory, which a GPU copies asynchronously. LibTorch rounds every block
+/// of such memory up to a power of two (ATen/core/CachingHostAllocator.h), up to twice what
+/// was asked for, so this class uses blocks that are powers of two: it wastes less than
+/// kGrain.
+class PinnedBytes {
+ public:
+  static constexpr int64_t kGrain = int64_t{1} << 20;
+
+  /// Copies uint8 [C]; bytes of a CPU into ordinary memory, for a build or machine without a GPU.
+  explicit PinnedBytes(const at::Tensor& bytes_C);
+  /// Copies to uint8 [C], on the current stream of its device; this must outlive the copy.
+  void copy_to(const at::Tensor& bytes_C) const;
+  int64_t size() const { return size_; }
+
+  /// The sizes of the blocks for `num_bytes` bytes.
+  static std::vector<int64_t> block_sizes(int64_t num_bytes);
+
+ private:
+  int64_t size_ = 0;
+  std::vector<at::Tensor> blocks_;
+};
 
 /// The weights of every layer's linears, taken out of the model and kept as BaseConfig says: each
 /// layer's are concatenated and cut into one piece per rank. (ZeRO-3 for frozen weights,

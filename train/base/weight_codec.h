@@ -46,4 +46,14 @@ int64_t decoding_bytes(BaseWeights kind, int64_t num_values, int64_t size);
 /// The 16 values of NormalFloat4, float32 [16].
 at::Tensor nf4_code_book();
 
+/// How and where a run keeps the frozen weights of the layers.
+struct BaseConfig {
+  BaseWeights weights = BaseWeights::kFull;
+  bool shard = false;    // a rank holds 1/N of each layer, gathered on use
+  bool offload = false;  // in host memory, copied to the device on use
+
+  /// Whether the layers are always in the model, whole and in the model's type.
+  bool is_resident() const { return weights == BaseWeights::kFull && !shard && !offload; }
+};
+
 }  // namespace predgen::train

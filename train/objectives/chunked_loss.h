@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "model/transformer.h"
-#include "train/objectives/packed_batch.h"
+#include "train/objectives/objective.h"
 
 namespace predgen::train {
 

@@ -1,16 +1,172 @@
 #include "train/objectives/gradients.h"
 
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
+#include "core/random.h"
+#include "model/transformer.h"
+#include "train/distributed/communicator.h"
 #include "train/objectives/chunked_loss.h"
-#include "train/objectives/token_rows.h"
-#include "train/objectives/training_pass.h"
+#include "train/objectives/objective.h"
 #include "train/optim/precision.h"
 
 namespace predgen::train {
+
+TrainingPass::TrainingPass(const Transformer& model, Transformer::Rows rows, uint64_t dropout_seed)
+    : model_(model),
+      rows_(std::move(rows)),
+      dropout_seed_(dropout_seed),
+      num_recomputed_(at::GradMode::is_enabled() ? model.num_recomputed() : 0),
+      embedded_BTE_(model.embed(rows_)),
+      hidden_BTE_(embedded_BTE_) {}
+
+void TrainingPass::run_layer(int64_t index) {
+  if (index < num_recomputed_) {
+    const NoGradScope no_grad;
+    inputs_.push_back(hidden_BTE_.detach());
+    hidden_BTE_ = layer(index, hidden_BTE_);
+    return;
+  }
+  if (index == num_recomputed_) begin_graph();
+  hidden_BTE_ = layer(index, hidden_BTE_);
+}
+
+const at::Tensor& TrainingPass::finish() {
+  if (num_recomputed_ == model_.config().num_layers()) begin_graph();
+  return hidden_BTE_ = model_.norm(hidden_BTE_);
+}
+
+void TrainingPass::begin_graph() {
+  if (num_recomputed_ > 0) {
+    hidden_BTE_ = boundary_BTE_ = hidden_BTE_.detach().requires_grad_(true);
+  }
+}
+
+void TrainingPass::backward(const at::Tensor& gradient_BTE) {
+  std::exchange(hidden_BTE_, {}).backward(gradient_BTE);
+  if (num_recomputed_ > 0) gradient_BTE_ = std::exchange(boundary_BTE_, {}).grad();
+}
+
+void TrainingPass::backward_layer(int64_t index) {
+  const at::Tensor input_BTE = std::move(inputs_.back());
+  inputs_.pop_back();
+  if (!gradient_BTE_.defined()) return;
+  input_BTE.requires_grad_(index > 0 || embedded_BTE_.requires_grad());
+  const at::Tensor output_BTE = layer(index, input_BTE);
+  const at::Tensor gradient_BTE = std::exchange(gradient_BTE_, {});
+  if (!output_BTE.requires_grad()) return;  // nothing to train in the first layer
+  output_BTE.backward(gradient_BTE);
+  gradient_BTE_ = input_BTE.grad();
+}
+
+void TrainingPass::backward_embedding() {
+  if (gradient_BTE_.defined() && embedded_BTE_.requires_grad()) {
+    embedded_BTE_.backward(gradient_BTE_);
+  }
+}
+
+at::Tensor TrainingPass::layer(int64_t index, const at::Tensor& hidden_BTE) {
+  if (model_.is_training()) {
+    at::manual_seed(Random(dropout_seed_, "layer", static_cast<uint64_t>(index)).next());
+  }
+  return model_.run_layer(index, hidden_BTE, rows_);
+}
+
+namespace {
+
+// Shapes: R rows, T tokens of the longest row, N chosen positions.
+
+/// Rows right-padded with token 0, for a pass of `model`, on its device. `segments`: per row, or
+/// empty. `gates_adapter`: the adapter applies only in segments.
+Transformer::Rows read_rows(const Transformer& model, const std::vector<TokenIds>& rows,
+                            const std::vector<std::vector<Segment>>& segments = {},
+                            bool gates_adapter = false);
+
+at::Tensor pad_rows(const std::vector<TokenIds>& rows) {
+  size_t width = 0;
+  for (const TokenIds& row : rows) width = std::max(width, row.size());
+  const at::Tensor tokens_RT =
+      at::zeros({static_cast<int64_t>(rows.size()), static_cast<int64_t>(width)}, at::kLong);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::ranges::copy(rows[i], tokens_RT.mutable_data_ptr<int64_t>() + i * width);
+  }
+  return tokens_RT;
+}
+
+Transformer::Rows read_rows(const Transformer& model, const std::vector<TokenIds>& rows,
+                            const std::vector<std::vector<Segment>>& segments, bool gates_adapter) {
+  const at::Tensor tokens_RT = pad_rows(rows);
+  if (std::ranges::all_of(segments, [](const auto& of_row) { return of_row.empty(); })) {
+    return model.read_rows(tokens_RT, {}, {});
+  }
+  const int64_t R = tokens_RT.size(0), T = tokens_RT.size(1);
+  const at::Tensor positions_RT = at::arange(T, at::kLong).repeat({R, 1});
+  const at::Tensor seen_RTT = at::ones({T, T}, at::kBool).tril().repeat({R, 1, 1});
+  const at::Tensor gate_RT1 = at::zeros({R, T, 1});
+  for (int64_t row = 0; row < R; ++row) {
+    for (const Segment& segment : segments[static_cast<size_t>(row)]) {
+      positions_RT[row].narrow(0, segment.begin, segment.size) -= segment.begin - segment.place;
+      seen_RTT[row]
+          .narrow(0, segment.begin, segment.size)
+          .narrow(1, segment.place, segment.begin - segment.place)
+          .fill_(false);
+      gate_RT1[row].narrow(0, segment.begin, segment.size).fill_(1);
+    }
+  }
+  Transformer::Rows read = model.read_rows(tokens_RT, positions_RT.to(model.device()),
+                                           seen_RTT.unsqueeze(1).to(model.device()));
+  if (gates_adapter) read.gate_BT1 = gate_RT1.to(model.device());
+  return read;
+}
+
+/// Indices of `positions` in the concatenation of rows of `width` tokens, int64 [N].
+at::Tensor flat_positions(const std::vector<RowPosition>& positions, int64_t width,
+                          at::Device device) {
+  std::vector<int64_t> flat;
+  flat.reserve(positions.size());
+  for (const RowPosition& position : positions) {
+    PREDGEN_CHECK(position.column >= 0 && position.column < width, "position {} of {}",
+                  position.column, width);
+    flat.push_back(position.row * width + position.column);
+  }
+  return at::tensor(flat, at::kLong).to(device);
+}
+
+}  // namespace
+
+LossTerms counts_of(const PackedBatch& batch) {
+  LossTerms counts;
+  for (const auto& [name, term] : batch.terms) counts[name] = term.count;
+  return counts;
+}
+
+void add(const LossTerms& more, LossTerms& terms) {
+  for (const auto& [name, value] : more) terms[name] += value;
+}
+
+void all_reduce(LossTerms& terms, Communicator& communicator) {
+  std::vector<double> flat;
+  for (const auto& [name, value] : terms) flat.push_back(value);
+  const at::Tensor tensor = at::tensor(flat, at::kDouble);
+  communicator.all_reduce({tensor});
+  const double* next = tensor.const_data_ptr<double>();
+  for (auto& [name, value] : terms) value = *next++;
+}
+
+LossTerms means_of(const LossTerms& sums, const LossTerms& counts) {
+  LossTerms means;
+  for (const auto& [name, sum] : sums) {
+    if (counts.at(name) > 0) means[name] = sum / counts.at(name);
+  }
+  return means;
+}
+
 namespace {
 
 /// While it lives, the model runs without its adapter and without gradients.

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
-#include "text/stop_tokens.h"
+#include "text/token_ids.h"
 
 namespace predgen::train {
 namespace {

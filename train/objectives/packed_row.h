@@ -4,7 +4,7 @@
 
 #include "data/record.h"
 #include "train/objectives/consistency_objective.h"
-#include "train/objectives/packed_batch.h"
+#include "train/objectives/objective.h"
 
 namespace predgen::train {
 

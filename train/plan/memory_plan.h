@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/model_config.h"
-#include "train/plan/plan_case.h"
+#include "train/plan/plan_sizes.h"
 #include "train/train_config.h"
 
 namespace predgen::train {

@@ -6,9 +6,27 @@
 #include <string_view>
 #include <vector>
 
-#include "voice/clauses/split_clauses.h"
-
 namespace predgen {
+
+/// The words between two marks.
+struct Clause {
+  std::string text;  // trimmed, with the marks at its end: espeak-ng's input
+  std::string mark;  // its melody: one of , ; : . ! ? and the dash and ellipsis; empty: none
+};
+
+/// The clauses of a sentence, in order: well-formed UTF-8, as speakable_text() gives it. Marks of
+/// other scripts also end clauses and are mapped to the equivalent mark. Text without letters and
+/// digits joins the clause after it, or is dropped at the end.
+std::vector<Clause> split_clauses(std::string_view text);
+
+/// Whether the mark ends a sentence: . ! ? or an ellipsis.
+bool ends_sentence(std::string_view mark);
+
+/// Cuts a text (well-formed UTF-8) into parts of at most `max_characters`, none of them empty, that
+/// are spoken one after the other: after the last sentence or clause mark that fits, else at the
+/// last space, else anywhere. Zonos was trained on clips of up to 30 s, 300 characters take about
+/// 20 s.
+std::vector<std::string> speech_parts(std::string_view text, int64_t max_characters = 300);
 
 /// What a network speaks in one pass: a clause, or several short ones.
 struct SpokenPiece {

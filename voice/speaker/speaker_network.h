@@ -12,6 +12,14 @@
 
 namespace predgen {
 
+constexpr int64_t kSpeakerRate = 16'000;  // Hz
+constexpr int64_t kSpeakerBands = 80;
+constexpr int64_t kSpeakerMinSamples = 257;  // fewer cannot be reflect-padded at the ends
+
+/// Log-mel spectrum of samples_N (float32, CPU, 16 kHz, N >= 257), each band's mean over time
+/// subtracted: [80, 1 + N/160].
+at::Tensor speaker_features(const at::Tensor& samples_N);
+
 /// The defaults are the published network's.
 struct SpeakerNetworkSizes {
   int64_t channels = 64;  // of the first stage; each later stage doubles them

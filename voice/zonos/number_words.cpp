@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "text/characters.h"
+#include "text/utf8.h"
 
 namespace predgen {
 namespace {

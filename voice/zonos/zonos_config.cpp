@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
+#include "core/edit_distance.h"
 #include "core/error.h"
-#include "core/suggest.h"
 #include "model/config_fields.h"
 
 namespace predgen {

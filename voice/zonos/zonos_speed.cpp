@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/stop.h"
-#include "voice/dac/dac_stream.h"
+#include "voice/dac/dac_codec.h"
 
 namespace predgen {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <stop_token>
 
-#include "voice/dac/dac_decoder.h"
+#include "voice/dac/dac_codec.h"
 #include "voice/zonos/code_generation.h"
 
 namespace predgen {

@@ -10,7 +10,7 @@
 
 #include "core/log.h"
 #include "model/stream_priority.h"
-#include "voice/clauses/speech_parts.h"
+#include "voice/clauses/spoken_pieces.h"
 #include "voice/zonos/zonos_voice.h"
 
 namespace predgen {

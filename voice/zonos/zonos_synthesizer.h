@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "voice/dac/dac_stream.h"
-#include "voice/speech_synthesizer.h"
+#include "voice/dac/dac_codec.h"
+#include "voice/voice.h"
 #include "voice/zonos/code_generation.h"
 #include "voice/zonos/graphed_step.h"
 #include "voice/zonos/phonemizer.h"

@@ -1,9 +1,121 @@
 #include "act/servers/tool_servers.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "tests/fakes/expect_user_error.h"
+#include "tests/fakes/scripted_server.h"
+#include "tests/fakes/waiting.h"
 
 namespace predgen::act {
 namespace {
+
+using testing::HasSubstr;
+using Status = ToolResult::Status;
+
+const ServerEntry kHome{.name = "home",
+                        .command = "unused",
+                        .rules = {{"*", {.asks = true}}, {"ask", {.timeout_s = 0.05}}}};
+
+TEST(ToolServer, RunsACallAndCancelsOneThatNobodyWaitsFor) {
+  ScriptedServer script;
+  std::atomic<bool> answers = true;
+  script.answer = [&](const Json& message, const ScriptedServer::Send& send) {
+    if (answer_opening(message, send)) return;
+    if (message["method"] == "tools/call" && answers) {
+      send(result_of(message, {{"content", Json::array({{{"type", "text"}, {"text", "fine"}}})}}));
+    }
+  };
+  ToolServer server(kHome, {}, script.transport());
+  server.wait_ready({});
+  ASSERT_EQ(server.tools().size(), 1u);
+  const Tool tool = server.tools()[0];
+  EXPECT_EQ(tool.effects, Effects::kDestructive);  // nobody says otherwise
+  EXPECT_TRUE(tool.asks);
+  EXPECT_EQ(server.run(tool, "{}", {}, {}).text, "fine");
+  EXPECT_EQ(server.run(tool, "[]", {}, {}).status, Status::kFailed);
+  answers = false;
+  const ToolResult late = server.run(tool, "{}", {}, {});
+  EXPECT_EQ(late.status, Status::kTimedOut);
+  EXPECT_THAT(late.text, HasSubstr("It may have happened all the same"));
+  EXPECT_TRUE(
+      comes_true([&] { return script.got().back()["method"] == "notifications/cancelled"; }));
+  std::stop_source stopped;
+  stopped.request_stop();
+  EXPECT_EQ(server.run(tool, "{}", stopped.get_token(), {}).status, Status::kCancelled);
+}
+
+TEST(ToolServer, ReadsItsPromptAgain) {
+  ScriptedServer script;
+  std::atomic<int> num_prompts = 0;
+  script.answer = [&](const Json& message, const ScriptedServer::Send& send) {
+    if (answer_opening(message, send) || message["method"] != "prompts/get") return;
+    EXPECT_EQ(message["params"]["name"], "Assist");
+    const std::string text = fmt::format("There are {} lamps.", ++num_prompts);
+    const Json said{{"role", "assistant"}, {"content", {{"type", "text"}, {"text", text}}}};
+    send(result_of(message, {{"messages", Json::array({said, said})}}));
+  };
+  ServerEntry home = kHome;
+  home.prompt = "Assist";
+  ToolServer server(home, {.prompt_s = 0.02}, script.transport());
+  server.wait_ready({});
+  EXPECT_TRUE(
+      comes_true([&] { return server.prompt() == "There are 3 lamps.\n\nThere are 3 lamps."; }));
+}
+
+TEST(ToolServer, APromptThatIsNotThereEndsTheStart) {
+  ScriptedServer script;
+  script.answer = [](const Json& message, const ScriptedServer::Send& send) {
+    if (answer_opening(message, send) || message["method"] != "prompts/get") return;
+    send(result_of(message, {{"messages", Json::array()}}));
+  };
+  ServerEntry home = kHome;
+  home.prompt = "Assist";
+  ToolServer server(home, {}, script.transport());
+  expect_user_error([&] { server.wait_ready({}); }, {"'home'", "no text", "'Assist'"});
+}
+
+TEST(ToolServer, ListsAgainWhenToolsChange) {
+  ScriptedServer script;
+  std::atomic<int> num_lists = 0;
+  script.answer = [&](const Json& message, const ScriptedServer::Send& send) {
+    if (message["method"] == "tools/list") {
+      return send(result_of(
+          message, {{"tools", Json::array({{{"name", fmt::format("t{}", num_lists++)}}})}}));
+    }
+    answer_opening(message, send);
+  };
+  ToolServer server({.name = "home", .command = "unused"}, {}, script.transport());
+  server.wait_ready({});
+  EXPECT_EQ(server.tools()[0].name, "t0");
+  script.send({{"jsonrpc", "2.0"}, {"method", "notifications/tools/list_changed"}});
+  EXPECT_TRUE(comes_true([&] { return server.tools()[0].name == "t1"; }));
+}
+
+TEST(ToolServer, OneThatIsNotThereIsTheUsersMistakeAtFirst) {
+  ToolServer server({.name = "home", .command = "/no/such/program"}, {});
+  expect_user_error([&] { server.wait_ready({}); }, {"'home'", "/no/such/program", "disabled"});
+  EXPECT_EQ(server.run({}, "{}", {}, {}).status, Status::kUnavailable);
+}
+
+TEST(ToolServer, TriesAgainOnceItWasThere) {
+  ScriptedServer script;
+  script.answer = [&](const Json& message, const ScriptedServer::Send& send) {
+    answer_opening(message, send);
+  };
+  ToolServer server({.name = "home", .command = "unused"}, {.retry_s = 0.01}, script.transport());
+  server.wait_ready({});
+  const size_t num_before = script.got().size();
+  {
+    const Lock lock(script.mutex);
+    script.handler->on_end("has ended");
+  }
+  EXPECT_TRUE(comes_true([&] { return script.got().size() >= num_before + 3; }));
+  EXPECT_EQ(server.tools().size(), 1u);
+}
 
 TEST(ToolServers, GiveAToolTheNameOfItsServerOnlyIfAnotherHasItsOwn) {
   const std::vector<Tool> tools =

@@ -7,7 +7,6 @@
 #include <complex>
 #include <numbers>
 
-#include "hear/asr/spectrum.h"
 #include "hear/asr/voice_activity.h"
 
 namespace predgen::ears {

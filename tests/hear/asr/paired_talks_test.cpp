@@ -16,7 +16,7 @@
 #include "hear/asr/paired_decoder.h"
 #include "tests/fakes/campaign_seeds.h"
 #include "tests/fakes/spoken_sound.h"
-#include "text/bare_words.h"
+#include "text/words.h"
 
 namespace predgen::ears {
 namespace {

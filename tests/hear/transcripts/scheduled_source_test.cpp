@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/files.h"
-#include "hear/transcripts/recorded_source.h"
 #include "hear/transcripts/transcript_lines.h"
-#include "hear/transcripts/typed_source.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
 

@@ -11,7 +11,7 @@
 #include "checkpoint/load_model.h"
 #include "checkpoint/save_model.h"
 #include "model/weights/adapter.h"
-#include "model/weights/sharded_weights.h"
+#include "model/weights/weight_files.h"
 #include "tensors/safetensors.h"
 
 using namespace predgen;

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-#include "act/threaded_calls.h"
+#include "act/background_calls.h"
 #include "runtime/generate/token_constraint.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_tools.h"

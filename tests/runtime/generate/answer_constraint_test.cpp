@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/generate/forced_tokens.h"
 #include "runtime/generate/make_generator.h"
+#include "runtime/generate/sequence_pass.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_language_model.h"
 #include "tests/fakes/pass_table.h"

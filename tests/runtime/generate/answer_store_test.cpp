@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "core/random.h"
-#include "runtime/generate/answer_source.h"
+#include "runtime/generate/draft_source.h"
 
 namespace predgen {
 namespace {

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "core/random.h"
-#include "runtime/generate/autoregressive_generator.h"
+#include "runtime/generate/generator.h"
 #include "runtime/generate/jacobi_generator.h"
 #include "runtime/generate/make_generator.h"
 #include "tests/fakes/borrowing_engine.h"

@@ -4,8 +4,7 @@
 
 #include "runtime/generate/make_generator.h"
 #include "runtime/speculate/branches.h"
-#include "runtime/speculate/greedy_verifier.h"
-#include "runtime/speculate/top_k_verifier.h"
+#include "runtime/speculate/verifier.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/pass_table.h"
 #include "tests/fakes/speculation_campaign.h"

@@ -7,12 +7,11 @@
 #include <numeric>
 
 #include "core/random.h"
-#include "runtime/generate/autoregressive_generator.h"
+#include "runtime/generate/generator.h"
 #include "runtime/generate/jacobi_generator.h"
 #include "runtime/generate/make_generator.h"
-#include "runtime/speculate/greedy_verifier.h"
 #include "runtime/speculate/make_verifier.h"
-#include "runtime/speculate/top_k_verifier.h"
+#include "runtime/speculate/verifier.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_language_model.h"

@@ -2,13 +2,18 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <chrono>
 #include <list>
+#include <memory>
 #include <semaphore>
+#include <thread>
 
+#include "serve/api_error.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/waiting.h"
 #include "tests/serve/http/echo_server.h"
@@ -16,6 +21,262 @@
 
 namespace predgen::serve {
 namespace {
+
+/// The only socket at a port that is connected.
+int peer_of(int port) {
+  for (const int socket : sockets_at(port)) {
+    sockaddr_in other{};
+    socklen_t size = sizeof other;
+    if (::getpeername(socket, reinterpret_cast<sockaddr*>(&other), &size) == 0) return socket;
+  }
+  return -1;
+}
+
+TEST(HttpConnection, AnswersRequestsOfOneConnection) {
+  EchoServer server;
+  Socket client(server.port());
+  client.send(kGet + "Authorization: Bearer k\r\nOrigin: http://o\r\n\r\n");
+  const std::string first = client.read_until("GET /path ");
+  EXPECT_TRUE(first.starts_with("HTTP/1.1 200 OK\r\n")) << first;
+  EXPECT_NE(first.find("X-Seen: Bearer k|http://o\r\n"), std::string::npos) << first;
+  client.send("POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody");
+  const std::string second = client.read_all();
+  EXPECT_TRUE(second.ends_with("POST /p body")) << second;
+}
+
+TEST(HttpConnection, TakesABodyInChunksAndOneThatWaitsToBeAskedFor) {
+  EchoServer server;
+  Socket client(server.port());
+  client.send(
+      "POST /p HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n");
+  EXPECT_TRUE(client.read_until("abcd").ends_with("POST /p abcd"));
+  client.send("POST /q HTTP/1.1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_EQ(client.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  client.send("hi");
+  EXPECT_TRUE(client.read_until("POST /q hi").ends_with("POST /q hi"));
+}
+
+TEST(HttpConnection, RefusesWhatBreaksItsRules) {
+  HttpLimits limits;
+  limits.header_bytes = 512;
+  limits.body_bytes = 100;
+  EchoServer server(limits);
+  const auto answer = [&](const std::string& bytes) {
+    Socket client(server.port());
+    client.send(bytes);
+    return client.read_all();
+  };
+  EXPECT_TRUE(answer("nonsense\r\n\r\n").starts_with("HTTP/1.1 400"));
+  EXPECT_TRUE(answer("GET / HTTP/9.9\r\n\r\n").starts_with("HTTP/1.1 400"));
+  const std::string header = answer("GET / HTTP/1.1\r\nX: " + std::string(600, 'a') + "\r\n\r\n");
+  EXPECT_TRUE(header.starts_with("HTTP/1.1 431")) << header;
+  EXPECT_NE(header.find("header_too_large"), std::string::npos) << header;
+  const std::string body =
+      answer("POST / HTTP/1.1\r\nContent-Length: 200000\r\n\r\n" + std::string(200000, 'a'));
+  EXPECT_TRUE(body.starts_with("HTTP/1.1 413")) << body.substr(0, 200);
+  EXPECT_NE(body.find("body_too_large"), std::string::npos) << body;
+  const std::string chunks = answer("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n" +
+                                    std::string(255, 'a') + "\r\n0\r\n\r\n");
+  EXPECT_TRUE(chunks.starts_with("HTTP/1.1 413")) << chunks;
+}
+
+TEST(HttpConnection, TheHeadOfARequestDecidesHowMuchItMayUpload) {
+  HttpLimits limits;
+  limits.body_bytes = 100;
+  limits.upload_bytes = 1000;
+  const auto held = std::make_shared<const int>(7);
+  LocalServer server(
+      limits,
+      [&](const HttpRequest& request, HttpReply& reply, const std::stop_token&) {
+        reply.send({.body = fmt::format("{} {}", request.body.size(), request.upload == held)});
+      },
+      [&](const HttpRequest& head) -> std::shared_ptr<const void> {
+        if (head.path == "/refused") throw ApiError({.status = 401, .code = "no_key"}, "no");
+        return head.path == "/upload" ? held : nullptr;
+      });
+  const auto answer = [&](const std::string& path, const std::string& type, size_t size) {
+    Socket client(server.port());
+    client.send(
+        fmt::format("POST {} HTTP/1.1\r\nContent-Type: {}\r\nConnection: close\r\n"
+                    "Content-Length: {}\r\n\r\n{}",
+                    path, type, size, std::string(size, 'a')));
+    return client.read_all();
+  };
+  const std::string form = "multipart/form-data; boundary=x";
+  EXPECT_TRUE(answer("/upload", form, 900).ends_with("900 true"));
+  EXPECT_TRUE(answer("/upload", form, 1100).starts_with("HTTP/1.1 413"));
+  EXPECT_TRUE(answer("/upload", "application/json", 900).starts_with("HTTP/1.1 413"));
+  EXPECT_TRUE(answer("/other", form, 900).starts_with("HTTP/1.1 413"));
+  EXPECT_TRUE(answer("/refused", form, 10).starts_with("HTTP/1.1 401"));
+}
+
+TEST(HttpConnection, AHeadHasTheAnswersLengthButNotItsBody) {
+  EchoServer server;
+  Socket client(server.port());
+  client.send("HEAD /path HTTP/1.1\r\n\r\n");
+  const std::string answer = client.read_all();
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200")) << answer;
+  EXPECT_NE(answer.find("Content-Length: 11\r\n"), std::string::npos) << answer;
+  EXPECT_TRUE(answer.ends_with("\r\n\r\n")) << answer;
+}
+
+TEST(HttpConnection, EventsMayHaveTypesAndAnswersMoreHeaders) {
+  EchoServer server({}, [](const HttpRequest& request, HttpReply& reply, const std::stop_token&) {
+    reply.add_header("X-More", request.path);
+    if (request.path == "/whole") return reply.send({});
+    reply.send_event("one", "first");
+  });
+  Socket client(server.port());
+  client.send("GET /stream HTTP/1.1\r\n\r\n");
+  const std::string events = client.read_until("0\r\n\r\n");
+  EXPECT_NE(events.find("X-More: /stream\r\n"), std::string::npos) << events;
+  EXPECT_NE(events.find("event: first\ndata: one\n\n"), std::string::npos) << events;
+  client.send("GET /whole HTTP/1.1\r\nConnection: close\r\n\r\n");
+  const std::string whole = client.read_all();
+  EXPECT_NE(whole.find("X-More: /whole\r\n"), std::string::npos) << whole;
+  EXPECT_EQ(whole.find("/stream"), std::string::npos) << "those of the request before are gone";
+}
+
+TEST(HttpConnection, WaitsForNobodyForever) {
+  HttpLimits limits;
+  limits.header_seconds = limits.idle_seconds = limits.body_seconds = 0.05;
+  EchoServer server(limits);
+  Socket silent(server.port()), slow(server.port());
+  slow.send("POST / HTTP/1.1\r\nContent-Length: 10\r\n\r\nabc");
+  EXPECT_EQ(silent.read_all(), "");
+  EXPECT_EQ(slow.read_all(), "");
+  limits.idle_seconds = 60;
+  EchoServer patient(limits);
+  Socket new_here(patient.port());  // does not count as one that has asked before
+  EXPECT_EQ(new_here.read_all(), "");
+}
+
+TEST(HttpConnection, AReaderThatIsTooSlowIsGone) {
+  HttpLimits limits;
+  limits.send_seconds = 0.05;
+  std::binary_semaphore seen(0);
+  EchoServer server(limits, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
+    const std::string data(1 << 14, 'a');
+    bool was_busy = false;
+    while (!reply.is_gone()) {
+      was_busy |= !reply.offer_event(data);
+      reply.flush();
+    }
+    EXPECT_TRUE(was_busy);
+    seen.release();
+  });
+  Socket client(server.port());
+  client.send(kGet + "\r\n");
+  seen.acquire();
+}
+
+TEST(HttpConnection, OffersWithoutWaiting) {
+  HttpLimits limits;
+  limits.send_seconds = 100;
+  const std::string large(16 << 20, 'a');  // more than sockets hold
+  std::binary_semaphore offered(0);
+  EchoServer server(limits, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
+    EXPECT_TRUE(reply.offer_event("one"));
+    EXPECT_FALSE(reply.offer_event(large));
+    EXPECT_FALSE(reply.offer_event("two"));
+    offered.release();
+    reply.flush();
+    reply.send_event("three");
+  });
+  Socket client(server.port());
+  client.send(kGet + "Connection: close\r\n\r\n");
+  offered.acquire();  // nobody reads until then
+  const std::string events = client.read_all();
+  const size_t end = events.find("aa\n\n\r\n");
+  ASSERT_NE(end, std::string::npos);
+  EXPECT_EQ(events.substr(end),
+            "aa\n\n\r\nb\r\ndata: two\n\n\r\nd\r\ndata: three\n\n\r\n0\r\n\r\n");
+}
+
+TEST(HttpConnection, StreamsEventsAndSeesThatTheClientLeaves) {
+  std::binary_semaphore go_on(0), left(0);
+  EchoServer server({}, [&](const HttpRequest& request, HttpReply& reply, const std::stop_token&) {
+    reply.send_event("one");
+    if (request.path == "/leave") {
+      go_on.acquire();
+      while (!reply.is_gone()) std::this_thread::yield();
+      left.release();
+    }
+    reply.send_event("two");
+  });
+  Socket client(server.port());
+  client.send(kGet + "\r\n");
+  const std::string events = client.read_until("0\r\n\r\n");
+  EXPECT_NE(events.find("Content-Type: text/event-stream\r\n"), std::string::npos) << events;
+  EXPECT_TRUE(events.ends_with("b\r\ndata: one\n\n\r\nb\r\ndata: two\n\n\r\n0\r\n\r\n")) << events;
+  client.send("GET / HTTP/1.0\r\n\r\n");  // which knows no chunks
+  EXPECT_TRUE(client.read_all().ends_with("\r\n\r\ndata: one\n\ndata: two\n\n"));
+
+  Socket leaving(server.port());
+  leaving.send("GET /leave HTTP/1.1\r\n\r\n");
+  leaving.read_until("one");
+  leaving.close();
+  go_on.release();
+  left.acquire();
+}
+
+TEST(HttpConnection, WhoSendsNoMoreGetsHisAnswer) {
+  std::atomic<int> port = 0;
+  EchoServer server({}, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
+    pollfd end{.fd = peer_of(port), .events = POLLRDHUP, .revents = 0};
+    EXPECT_EQ(::poll(&end, 1, /*timeout=*/10'000), 1);
+    EXPECT_FALSE(reply.is_gone());
+    reply.send({.body = "still here"});
+  });
+  port = server.port();
+  Socket client(port);
+  client.send(kGet + "\r\n");
+  client.end_sending();
+  const std::string answer = client.read_all();
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")) << answer;
+  EXPECT_TRUE(answer.ends_with("still here"));
+}
+
+TEST(HttpConnection, WhoLeavesIsGoneAlsoWhereNothingIsSent) {
+  for (const bool has_events : {false, true}) {
+    std::atomic<int> port = 0;
+    std::binary_semaphore seen(0);
+    EchoServer server({}, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
+      if (has_events) reply.send_event("one");
+      pollfd end{.fd = peer_of(port), .events = POLLRDHUP, .revents = 0};
+      EXPECT_EQ(::poll(&end, 1, /*timeout=*/10'000), 1);
+      reply.is_gone();
+      end.events = 0;  // an error, for example
+      EXPECT_EQ(::poll(&end, 1, /*timeout=*/1'000), 1);
+      EXPECT_TRUE(reply.is_gone());
+      seen.release();
+    });
+    port = server.port();
+    Socket client(port);
+    client.send(kGet + "\r\n");
+    if (has_events) client.read_until("one\n\n\r\n");
+    client.close();
+    seen.acquire();
+  }
+}
+
+TEST(HttpConnection, WhoSendsNoMoreGetsItsEvents) {
+  std::atomic<int> port = 0;
+  EchoServer server({}, [&](const HttpRequest&, HttpReply& reply, const std::stop_token&) {
+    reply.send_event("one");
+    pollfd end{.fd = peer_of(port), .events = POLLRDHUP, .revents = 0};
+    EXPECT_EQ(::poll(&end, 1, /*timeout=*/10'000), 1);
+    EXPECT_FALSE(reply.is_gone());
+    reply.send_event("two");
+  });
+  port = server.port();
+  Socket client(port);
+  client.send(kGet + "\r\n");
+  client.end_sending();
+  const std::string answer = client.read_all();
+  const size_t comment = answer.find("3\r\n:\n\n\r\n");  // a chunk of its own
+  EXPECT_LT(comment, answer.find("data: two")) << answer;
+}
 
 TEST(HttpServer, ItsSocketsAreNotForProgramsThatItStarts) {
   EchoServer server;

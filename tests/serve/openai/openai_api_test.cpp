@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "core/hash.h"
 #include "core/json.h"
-#include "core/sha256.h"
 #include "core/version.h"
 #include "tests/serve/openai/counting_api.h"
 

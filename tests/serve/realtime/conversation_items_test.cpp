@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "serve/api_error.h"
-#include "serve/realtime/item_json.h"
+#include "serve/realtime/event_json.h"
 #include "serve/realtime/realtime_settings.h"
 
 namespace predgen::serve {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/json.h"
-#include "serve/http/web_socket.h"
+#include "serve/http/http.h"
 #include "tests/serve/received_events.h"
 
 namespace predgen::serve {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "audio/pcm16.h"
+#include "audio/sample_encoding.h"
 #include "serve/api_error.h"
 
 namespace predgen::serve {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "serve/realtime/realtime_connection.h"
+#include "serve/realtime/realtime_api.h"
 #include "tests/fakes/fake_host.h"
 #include "tests/fakes/fake_voice.h"
 #include "tests/fakes/stage.h"

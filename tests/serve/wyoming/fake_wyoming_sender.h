@@ -3,7 +3,7 @@
 #include <mutex>
 #include <string>
 
-#include "serve/wyoming/wyoming_sender.h"
+#include "serve/wyoming/wyoming_event.h"
 #include "tests/serve/received_events.h"
 
 namespace predgen::serve {

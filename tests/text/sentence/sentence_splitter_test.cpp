@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "core/random.h"
 #include "tests/fakes/fake_tokenizer.h"
 
 namespace predgen {
@@ -98,6 +102,103 @@ TEST(SentenceSplitter, TellsItsTextAsFarAsItsCharactersAreComplete) {
   EXPECT_EQ(push(10), "It\u4f60");
   splitter.finish();
   EXPECT_EQ(splitter.text(), "It\u4f60\ufffd");
+}
+
+/// The clause, found at the first moment; "": none. Every later text has the same one.
+std::string clause_of(std::string_view text) {
+  std::optional<size_t> found;
+  for (size_t length = 0; length <= text.size(); ++length) {
+    if (length < text.size() && (text[length] & 0xC0) == 0x80) continue;  // in a character
+    const std::optional<size_t> end = first_clause_end(text.substr(0, length));
+    EXPECT_TRUE(!found || end == found) << text.substr(0, length);
+    found = end;
+  }
+  return std::string(text.substr(0, found.value_or(0)));
+}
+
+TEST(FirstClause, EndsAtAMarkBehindEnoughPlainWords) {
+  EXPECT_EQ(clause_of("I'm sorry for any confusion, but I can't."), "I'm sorry for any confusion,");
+  EXPECT_EQ(clause_of("The well-known answer is simple: it is 42."),
+            "The well-known answer is simple:");
+  EXPECT_EQ(clause_of("Cr\u00e8me br\u00fbl\u00e9e is sweet; try it."),
+            "Cr\u00e8me br\u00fbl\u00e9e is sweet;");
+  EXPECT_EQ(clause_of("Yes, of course, I can help you with that, gladly."),
+            "Yes, of course, I can help you with that,");
+}
+
+TEST(FirstClause, IsNotShort) {
+  EXPECT_EQ(clause_of("Sure, what city?"), "");
+  EXPECT_EQ(clause_of("123456789 12345, and"), "123456789 12345,");
+  EXPECT_EQ(clause_of("123456789 1234, and"), "");
+}
+
+TEST(FirstClause, DoesNotCutNumbersAndDates) {
+  EXPECT_EQ(clause_of("About one out of 1,000 people"), "");
+  EXPECT_EQ(clause_of("It was first seen on July 25, 2024 in Rome, they say"),
+            "It was first seen on July 25, 2024 in Rome,");
+}
+
+TEST(FirstClause, StaysOutOfWhatQuotesBracketsAndMarkUpHold) {
+  EXPECT_EQ(clause_of("The film \"The good, the bad and the ugly\", which"), "");
+  EXPECT_EQ(clause_of("The capital city (since 1990, by law) is, as you know, Berlin"), "");
+  EXPECT_EQ(clause_of("You need these **three large eggs, milk** and salt"), "");
+  EXPECT_EQ(clause_of("Look at https://example.com, which has it, too"), "");
+}
+
+TEST(FirstClause, QuotesAndDashesAreNoPartsOfWords) {
+  EXPECT_EQ(clause_of("The film 'The good, the bad and the ugly', which"), "");
+  EXPECT_EQ(clause_of("- big red fresh apples, pears"), "");
+  EXPECT_EQ(clause_of("Don't be so hard-headed, please"), "Don't be so hard-headed,");
+}
+
+TEST(FirstClause, IsSoughtInTheFirst120Characters) {
+  const std::string words(119, 'a');
+  EXPECT_EQ(clause_of(words + ", and"), words + ",");
+  EXPECT_EQ(clause_of("a" + words + ", and"), "");
+}
+
+TEST(FirstClause, EndsWithItsSentence) {
+  EXPECT_EQ(clause_of("That is all I know. However, there is more, I think."), "");
+  EXPECT_EQ(clause_of("Here are three fruits\n- apples, which are red"), "");
+}
+
+TEST(FirstClause, WaitsForTheNextWord) {
+  EXPECT_EQ(clause_of("I'm sorry for any confusion,"), "");
+  EXPECT_EQ(clause_of("I'm sorry for any confusion, "), "");
+}
+
+std::string without_spaces(std::string text) {
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+  return text;
+}
+
+TEST(SpokenOpening, TheClauseAndTheRestAreTheSentence) {
+  const std::vector<std::string> pieces{"some words", "some more", "it", " ",  " ",
+                                        ", ",         ", ",        "; ", ":",  ".",
+                                        "'",          "7",         "(",  "\n", "\u3002"};
+  const FakeTokenizer tokenizer({"a"});
+  int64_t num_clauses = 0;
+  for (uint64_t seed = 0; seed < 10000; ++seed) {
+    Random random(seed, "answer");
+    SentenceSplitter splitter(tokenizer, SplitMode::kNatural);
+    SpokenOpening opening(true), silent(false);
+    std::string clause, sentence;
+    const auto take = [&](const std::vector<SentenceSplitter::Sentence>& sentences) {
+      EXPECT_EQ(silent.next_clause(splitter.text()), std::nullopt);
+      if (!sentence.empty()) return;
+      if (const auto next = opening.next_clause(splitter.text())) clause += *next;
+      if (!sentences.empty()) sentence = sentences.front().text;
+    };
+    for (int i = 0; i < 30; ++i) take(splitter.push_text(pieces[random.below(pieces.size())]));
+    take(splitter.finish());
+    if (sentence.empty()) continue;
+    EXPECT_EQ(silent.of(sentence), sentence);
+    EXPECT_EQ(silent.rest_of(sentence), sentence);
+    EXPECT_EQ(opening.of(sentence), clause.empty() ? sentence : clause);
+    EXPECT_EQ(without_spaces(clause + opening.rest_of(sentence)), without_spaces(sentence));
+    num_clauses += !clause.empty();
+  }
+  EXPECT_GT(num_clauses, 100);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "tests/fakes/run_ranks.h"
-#include "train/distributed/single_process_communicator.h"
 
 namespace predgen::train {
 namespace {

@@ -12,7 +12,7 @@
 #include "tests/fakes/small_models.h"
 #include "tests/train/plan/seven_billion.h"
 #include "train/base/frozen_layers.h"
-#include "train/distributed/single_process_communicator.h"
+#include "train/distributed/communicator.h"
 #include "train/objectives/autoregressive_objective.h"
 #include "train/objectives/consistency_objective.h"
 #include "train/objectives/gradients.h"

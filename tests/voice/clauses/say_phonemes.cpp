@@ -24,9 +24,9 @@
 #include "core/log.h"
 #include "hear/onnx/onnx_session.h"
 #include "voice/clauses/spoken_pieces.h"
-#include "voice/espeak/espeak_phonemes.h"
+#include "voice/espeak/espeak_helper.h"
 #include "voice/hibari/hibari_network.h"
-#include "voice/piper/piper_network.h"
+#include "voice/piper/piper_voice.h"
 
 namespace {
 

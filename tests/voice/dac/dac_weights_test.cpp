@@ -5,7 +5,7 @@
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_dac.h"
 #include "tests/fakes/temporary_folder.h"
-#include "voice/dac/dac_decoder.h"
+#include "voice/dac/dac_codec.h"
 
 namespace predgen {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "core/files.h"
-#include "core/setting_text.h"
+#include "core/setting.h"
 #include "hear/onnx/onnx_runtime.h"
 #include "tests/fakes/espeak_test.h"
 #include "tests/fakes/expect_user_error.h"

@@ -8,7 +8,6 @@
 #include "core/json.h"
 #include "core/log.h"
 #include "voice/zonos/phonemizer.h"
-#include "voice/zonos/symbols.h"
 
 int main() {
   using namespace predgen;

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "tests/fakes/small_zonos.h"
 #include "tests/fakes/temporary_folder.h"
-#include "voice/speaker/speaker_embedding.h"
+#include "voice/speaker/load_speaker.h"
 #include "voice/zonos/phonemizer.h"
 #include "voice/zonos/zonos_voice.h"
 

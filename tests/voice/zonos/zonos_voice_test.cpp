@@ -12,7 +12,7 @@
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_zonos.h"
 #include "tests/fakes/temporary_folder.h"
-#include "voice/speaker/speaker_embedding.h"
+#include "voice/speaker/load_speaker.h"
 #include "voice/zonos/zonos_synthesizer.h"
 
 namespace predgen {
