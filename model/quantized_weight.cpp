@@ -200,7 +200,7 @@ at::Tensor QuantizedWeight::operator()(const at::Tensor& input, const at::Tensor
   const at::Tensor rows = input.reshape({-1, input.size(-1)}).to(at::kBFloat16);
   const int64_t count = rows.size(0);
   at::Tensor output;
-  if (count >= 1 && count <= kMostGpuRowsApart && has_gpu_product()) {
+  if (count >= 1 && count <= kMaxGpuTokens && has_gpu_product()) {
     return with_sizes_of(input, gpu_product(rows, bias, at::kBFloat16)).to(input.scalar_type());
   }
   if (grouped_ && count <= max_rows_on_cpu()) {

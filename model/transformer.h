@@ -103,7 +103,7 @@ class Transformer : public LanguageModel {
   /// is on a tree's branch. So greedy verification keeps the text of plain decoding in every
   /// precision. Each device has its own bits; LibTorch's operators promise none of this.
   void set_kernels(bool on) { has_kernels_ = on; }
-  /// Sets the kernels that run passes over few tokens on the model's device; null: none. By default
+  /// Sets the kernels that run passes on the model's device; null: none. By default
   /// the CUDA kernels, where they can run. `capture`: makes graphs of passes; null: CUDA's. Borrows
   /// `kernels`.
   void set_gpu_kernels(const GpuKernels* kernels, GraphCapture capture = nullptr);

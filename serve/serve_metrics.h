@@ -50,7 +50,8 @@ class ServeMetrics {
     const Lock lock(mutex_);
     ++(is_kept ? early_kept_ : early_discarded_);
   }
-  /// Of realtime clients' functions, in drafts that later words had kept: whether they were made.
+  /// Of realtime clients' functions, in drafts that later words or a pause had kept: whether they
+  /// were made.
   void count_predicted_calls(int64_t num_kept, int64_t num_discarded) {
     const Lock lock(mutex_);
     predicted_kept_ += num_kept;

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-// The parts of a pass other than LibTorch's products, on a GPU: one source, gpu_kernels.cuh,
+// The parts of a pass on a GPU: one source, gpu_kernels.cuh,
 // without LibTorch's headers, which nvcc compiles and which tests run thread by thread on the
 // CPU. Sums are float32. Everything that differs from pass to pass is in device memory, so that a
 // graph of the launches can be replayed. `void*`: in the model's type, float32 or bfloat16's

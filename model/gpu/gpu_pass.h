@@ -36,7 +36,7 @@ class GpuPass {
   /// Transformer::forward() for a model that refusal() accepts, except that nothing is committed.
   /// None if the kernels do not take the pass: a tree of more than kMaxGpuTokens tokens; under
   /// autocast or in training; a model of other types. Error for a launch that CUDA rejects, and if
-  /// another pass is under way.
+  /// another pass is under way; c10::OutOfMemoryError without memory for kMaxGpuTokens tokens.
   std::optional<at::Tensor> run(const TransformerParts& model, std::span<const SequenceStep> steps);
 
   /// Captures the graphs that conversations use, so that none of them waits for it.

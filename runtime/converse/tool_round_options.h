@@ -15,7 +15,7 @@ struct ToolRoundOptions {
   Seconds filler_after{0.7};
   // While the user speaks, of tools that only read:
   int64_t early_calls = 3;    // that may begin in a turn; 0: none
-  int64_t early_stable = 1;   // later transcripts that must have kept a call in the draft
+  int64_t early_stable = 1;   // later transcripts, or pauses, that must have kept a call
   double early_seconds = 10;  // that they may take, all of a turn together
   double early_age = 30;      // since a call began, in seconds, for which its result stands
 };

@@ -131,7 +131,7 @@ void add_round(TurnResult& turn, TurnResult next);
 struct DraftedCall {
   ToolCall call;
   std::string key;       // the same for the same call, however it is written
-  int64_t num_kept = 0;  // how many later transcripts in a row have kept it
+  int64_t num_kept = 0;  // later transcripts in a row, or a pause, that have kept it
 };
 
 /// Gets what a person may see. Draft text is not committed: only a local pane may show it.

@@ -130,7 +130,8 @@ struct DraftKept {
 struct SentenceReady {
   std::string text;
 };
-/// The draft calls a function, and later words have kept that; it is not made yet, and may not be.
+/// The draft calls a function, and later words or a pause have kept that; it is not made yet, and
+/// may not be.
 struct CallPredicted {
   const ToolCall& call;
 };

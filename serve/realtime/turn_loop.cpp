@@ -184,10 +184,9 @@ void TurnLoop::prepare(Session& session, Dialogue::Plan plan) {
         .tools = tools,
         .calls = is_required ? AnswerRules::Calls::kRequired : AnswerRules::Calls::kAllowed,
         .only_tool = wanted.tool_choice.only};
-    const bool is_spoken = wanted.has_audio && has_only_ours(tools);  // nobody hears JSON
-    rules.json = is_spoken ? AnswerRules::NamedJson::kForbidden : AnswerRules::NamedJson::kText;
+    rules.json = AnswerRules::NamedJson::kForbidden;
     const auto behind_results = form_of(rules);
-    if (is_spoken) rules.json = AnswerRules::NamedJson::kCall;
+    rules.json = AnswerRules::NamedJson::kCall;
     session.set_constraint(form_of(rules), behind_results);
     tool_choice_ = wanted.tool_choice;
   }
@@ -222,6 +221,9 @@ bool TurnLoop::has_only_ours(const ToolSet& tools) const {
 
 std::shared_ptr<const TokenConstraint> TurnLoop::form_of(AnswerRules rules) const {
   if (rules.tools.empty()) return host_.session.constraint;
+  const bool are_ours = has_only_ours(rules.tools);
+  // Who reads, or calls functions of their own, may have asked for JSON.
+  if (!has_audio_ || !are_ours) rules.json = AnswerRules::NamedJson::kText;
   try {
     if (rounds_ && host_.tools->config.constrain_names) {
       rules.tools = with_home_names(std::move(rules.tools), {{.role = "system", .content = home_}});
@@ -230,7 +232,7 @@ std::shared_ptr<const TokenConstraint> TurnLoop::form_of(AnswerRules rules) cons
         call_constraint(*host_.grammars, rules, host_.tokenizer, host_.session.thinks);
     return held ? held : host_.session.constraint;
   } catch (const UserError& error) {
-    if (!has_only_ours(rules.tools)) throw;
+    if (!are_ours) throw;
     spdlog::warn("calls are not held to their form: {}",
                  error.what());  // a server may say anything
     return host_.session.constraint;

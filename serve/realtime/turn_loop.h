@@ -31,7 +31,8 @@ class DraftEvents {
   void hear(const Transcript& heard);
   /// As TurnObserver::on_draft. `is_wanted`: otherwise nothing is sent.
   void draft(const std::string& text, size_t accepted_bytes, bool is_wanted);
-  /// As TurnObserver::on_calls: the first time that later words have kept a call, it is sent.
+  /// As TurnObserver::on_calls: the first time that later words or a pause have kept a call, it is
+  /// sent.
   void predict(const std::vector<DraftedCall>& calls, bool is_wanted);
   /// How many calls were predicted in this turn, and how many of these are in `made`.
   std::pair<int64_t, int64_t> count_predicted(const std::vector<ToolCall>& made) const;

@@ -105,16 +105,21 @@ std::vector<Json> written_begins(ToolFormat format, const std::string& name,
   return begins;
 }
 
+/// A text, not an empty one, that has none of these.
+Json without(const Json& marks) {
+  return sequence({by_grammar(kTextBegin), {{"type", "any_text"}, {"excludes", marks}}});
+}
+
 /// A text, not an empty one, in which no call begins, nor anything like one: a model that may not
 /// call a function writes the call with other blanks, another name or in a fence of code, unless
 /// neither brace nor fence can be written at all.
 Json text_without_calls(const CallForm& calls) {
-  Json rest{{"type", "any_text"}};
-  if (!calls.open.empty()) rest["excludes"] = Json::array({calls.open});
+  Json marks = Json::array();
+  if (!calls.open.empty()) marks.push_back(calls.open);
   for (const char* mark : {"{", "```", "<function="}) {
-    if (calls.is_written_out) rest["excludes"].push_back(mark);
+    if (calls.is_written_out) marks.push_back(mark);
   }
-  return sequence({by_grammar(kTextBegin), rest});
+  return without(marks);
 }
 
 /// A call whose mark the model wrote by itself: it may leave white space out, or put some.
@@ -156,14 +161,17 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
   Json named = Json::array();   // of calls in JSON, after "name": "
   const bool is_json_call = rules.json == AnswerRules::NamedJson::kCall && is_free &&
                             tokenizer.tool_format() == ToolFormat::kHermes;
-  const bool has_json = rules.json != AnswerRules::NamedJson::kForbidden;
+  // A thought that the model begins itself may have any text.
+  const bool has_json =
+      rules.json != AnswerRules::NamedJson::kForbidden || rules.start == AnswerStart::kAnswer;
+  const bool is_xml = tokenizer.tool_format() == ToolFormat::kXml;
   for (const Json& function : functions_of(rules)) {
     const std::string name = function["name"].get<std::string>();
     const std::string grammar = arguments(function);
     if (is_json_call) {
       named.push_back(
           sequence({literal(name + "\""), written_rest(grammar, !rules.has_many_calls)}));
-    } else if (is_free && calls.is_written_out && has_json) {
+    } else if (is_free && calls.is_written_out && (has_json || is_xml)) {
       for (const Json& begin :
            written_begins(tokenizer.tool_format(), name, grammar, !rules.has_many_calls)) {
         begins.push_back(begin);
@@ -191,14 +199,18 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
   if (!calls.open.empty()) only.insert(only.begin(), literal(calls.open));
   if (is_required) return sequence(only);
   if (!form.is_null()) return any_of({sequence(only), form});
-  if (calls.open.empty()) return any_of({sequence(only), by_grammar(kNoJson)});
+  const Json words = Json::array({"{", "`", R"("name)", R"("arguments)"});  // not in a text
+  if (calls.open.empty()) {
+    const Json text = has_json ? by_grammar(kNoJson) : without(words);
+    return any_of({sequence(only), text});
+  }
   if (is_list) some.insert(some.begin(), maybe(" "));
   begins.push_back(Json::array({calls.open, is_list ? sequence(some) : any_of(loose)}));
   Json text{{"type", "dispatch"},
             {"rules", begins},
             {"loop", rules.has_many_calls && !calls.ends_answer}};
   if (has_json) return text;
-  text["excludes"] = {"{", "`", R"("name)", R"("arguments)"};
+  text["excludes"] = words;
   return any_of({sequence(only), sequence({by_grammar(kTextBegin), text})});
 }
 

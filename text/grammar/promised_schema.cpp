@@ -34,6 +34,9 @@ const Keywords kWholeKeywords{"$ref", "const", "enum", "anyOf", "oneOf", "allOf"
 /// What the compiler takes a value's type from if there is no "type".
 const Keywords kTelling{"properties", "additionalProperties", "unevaluatedProperties",
                         "items",      "prefixItems",          "unevaluatedItems"};
+/// May name other properties than "properties" beside them.
+constexpr std::array kMoreNames{"anyOf", "oneOf", "allOf",           "if",
+                                "then",  "else",  "dependentSchemas"};
 const Keywords kFormats{"email",         "date",
                         "time",          "date-time",
                         "duration",      "ipv4",
@@ -122,6 +125,12 @@ class Reader {
         continue;
       }
       read_keyword(keyword, value, schema, at, depth, kept);
+    }
+    const bool names_more = std::ranges::any_of(kMoreNames, [&](const char* keyword) {
+      return schema.contains(keyword) && !kept.contains(keyword);
+    });
+    if (names_more && kept.contains("properties") && !kept.contains("additionalProperties")) {
+      kept["additionalProperties"] = true;
     }
     return kept;
   }
@@ -260,15 +269,14 @@ Json promised_schema(const Json& schema, const std::string& where, bool is_stric
 Json only_named(Json schema) {
   if (!schema.is_object()) return schema;
   for (const auto& [keyword, value] : schema.items()) {
-    if (keyword == "items") value = only_named(std::move(value));
-    if (keyword != "properties" && keyword != "anyOf" && keyword != "oneOf") continue;
+    if (kInner.contains(keyword)) value = only_named(std::move(value));
+    if (!kByName.contains(keyword) && !kLists.contains(keyword)) continue;
     for (Json& one : value) one = only_named(std::move(one));
   }
   const bool names_some = schema.contains("properties") && !schema["properties"].empty();
-  const bool says_more =
-      std::ranges::any_of(std::array{"additionalProperties", "unevaluatedProperties",
-                                     "patternProperties", "allOf", "anyOf", "oneOf", "$ref"},
-                          [&](const char* keyword) { return schema.contains(keyword); });
+  const bool says_more = schema.contains("additionalProperties") ||
+                         schema.contains("unevaluatedProperties") ||
+                         schema.contains("patternProperties");
   if (names_some && !says_more) schema["additionalProperties"] = false;
   return schema;
 }

@@ -141,11 +141,11 @@ constexpr std::string_view kSpaces = " \t\n";
 
 /// The byte after the last mark in `text`; 0 if there is none.
 size_t after_last_mark(std::string_view text) {
-  constexpr std::array<std::string_view, 12> kMarks{". ",     "! ",     "? ",     "; ",
-                                                    ": ",     ", ",     "\u3002", "\uff01",
-                                                    "\uff1f", "\uff0c", "\u3001", " \u2014 "};
+  constexpr std::array<std::string_view, 12> kEnds{". ",     "! ",     "? ",     "; ",
+                                                   ": ",     ", ",     "\u3002", "\uff01",
+                                                   "\uff1f", "\uff0c", "\u3001", " \u2014 "};
   size_t end = 0;
-  for (const std::string_view mark : kMarks) {
+  for (const std::string_view mark : kEnds) {
     const size_t place = text.rfind(mark);
     if (place != std::string_view::npos) end = std::max(end, place + mark.size());
   }

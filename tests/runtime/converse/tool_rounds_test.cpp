@@ -133,6 +133,22 @@ struct Letters : TokenConstraint {
   int64_t length = 0;
 };
 
+TEST(ToolRounds, WhatFollowsAResultIsHeldToAFormOfItsOwn) {
+  LampTalk talk({}, [](const std::string& user) -> std::string {
+    return user.find('>') == std::string::npos
+               ? R"(<tool_call>{"name": "lamp", "arguments": {}}</tool_call>)"
+               : "It is on.";
+  });
+  talk.rounds.set_form([](const AnswerRules& rules) {
+    const bool is_behind = rules.json == AnswerRules::NamedJson::kForbidden;
+    return is_behind ? std::make_shared<Letters>() : nullptr;
+  });
+  const TurnResult result = talk.run({final_one("red", 1)});
+  EXPECT_EQ(talk.runner.calls.size(), 1u);
+  EXPECT_EQ(result.text.size(), 3u) << result.text;
+  EXPECT_EQ(result.text.find_first_not_of("abc"), std::string::npos) << result.text;
+}
+
 TEST(ToolRounds, ACallThatComesAgainHasItsResultAndThenTheAnswerIsText) {
   LampTalk talk({}, [](const std::string& user) -> std::string {
     const bool is_first = user.find('>') == std::string::npos;

@@ -558,6 +558,13 @@ TEST(CallGrammar, HasOnlyTheArgumentsThatAreNamed) {
   EXPECT_TRUE(takes(outer, R"({"in": {"a": 1}, "of": [{"a": 1}]})"));
   EXPECT_FALSE(takes(outer, R"({"in": {"b": 1}})"));
   EXPECT_FALSE(takes(outer, R"({"of": [{"b": 1}]})"));
+  const std::string more = R"(, "oneOf": [{"properties": {"b": {}}}, {"properties": {"c": {}}}]})";
+  EXPECT_TRUE(takes(inner + more, R"({"a": 1, "b": 2})"));
+  const std::string defined = R"({"type": "object", "properties": {"in": {"$ref": "#/$defs/one"}},
+      "$defs": {"one": )" + inner +
+                              "}}}";
+  EXPECT_TRUE(takes(defined, R"({"in": {"a": 1}})"));
+  EXPECT_FALSE(takes(defined, R"({"in": {"b": 1}})"));
   // Who names none takes any.
   EXPECT_TRUE(takes(R"({"type": "object"})", R"({"b": 2})"));
 }
