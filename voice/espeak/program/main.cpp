@@ -1,24 +1,73 @@
 // predgen-espeak: text in, audio or phonemes out, by espeak-ng. README.md has the protocol.
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <espeak-ng/speak_lib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
+#include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "frames.h"
-#include "short_words.h"
 #include "voices.h"
 
 namespace {
 
 using Json = nlohmann::json;
+
+/// Writes a whole frame. Ends the program if that fails: the client is gone, and so is our purpose.
+void write_frame(char type, std::string_view payload) {
+  const auto length = static_cast<uint32_t>(payload.size());
+  std::string frame(1, type);
+  for (int shift = 0; shift < 32; shift += 8) frame.push_back(static_cast<char>(length >> shift));
+  frame.append(payload);
+  for (size_t written = 0; written < frame.size();) {
+    const ssize_t n = write(STDOUT_FILENO, frame.data() + written, frame.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) std::exit(1);
+    written += static_cast<size_t>(n);
+  }
+}
+
+/// `text` with blanks in words that espeak-ng 1.51 has no room for: of more than 100 bytes, and of
+/// more than 12 dotted letters ("a.b.c."), which it collects in 80 bytes without a bounds check.
+std::string in_short_words(const std::string& text) {
+  constexpr size_t kMostBytes = 100, kMostDots = 12;
+  std::string broken;
+  size_t num_bytes = 0;     // of the word so far
+  size_t num_dots = 0;      // after letters, since the last plain word
+  size_t num_letters = 0;   // in a row, of ASCII: others may be blanks for espeak
+  bool has_letter = false;  // since the last dot
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool begins = (byte & 0xC0) != 0x80;  // a character of UTF-8
+    const bool is_letter = std::isalnum(byte) != 0;
+    num_letters = is_letter ? num_letters + 1 : 0;
+    if (num_letters > 1) num_dots = 0;
+    has_letter |= is_letter || byte >= 0x80;
+    const bool is_dot = c == '.' && has_letter;
+    if (is_dot) has_letter = false;
+    const bool is_one_too_many = is_dot && ++num_dots > kMostDots;
+    if (is_one_too_many) num_dots = 0;
+    if (std::isspace(byte) != 0 || is_one_too_many) {
+      num_bytes = 0;
+    } else if (begins && num_bytes >= kMostBytes) {
+      broken += ' ';
+      num_bytes = 0;
+    }
+    ++num_bytes;
+    broken += is_one_too_many ? ' ' : c;
+  }
+  return broken;
+}
 
 int on_samples(short* samples, int num_samples, espeak_EVENT*) {
   if (samples != nullptr && num_samples > 0) {  // int16 of this machine: little-endian
