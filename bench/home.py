@@ -33,7 +33,9 @@ from home_cases import homes
 HERE = Path(__file__).resolve().parent
 VERSION = "2025.4.4"
 # What Home Assistant's agent and conversations need beside it.
-FURTHER = ["openai==1.68.2", "hassil==2.2.3", "home-assistant-intents==2025.3.28", "mutagen", "ha-ffmpeg", "pymicro-vad", "numpy"]
+FURTHER = ["openai==1.68.2", "hassil==2.2.3", "home-assistant-intents==2025.3.28", "mutagen", "ha-ffmpeg", "pymicro-vad", "numpy",
+           # For its pipelines, Wyoming and its own MCP server (tests/serve/clients/assist_test.py).
+           "pyspeex-noise", "wyoming==1.5.4", "mcp==1.5.0", "aiohttp_sse==2.2.0"]
 PASSES, CALLS = "predgen_forward_passes_total", "predgen_tool_calls_total"
 RESULTS = ("right", "wrong", "nothing", "harm")
 

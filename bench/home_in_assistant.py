@@ -264,4 +264,5 @@ async def main():
         await hass.async_stop(force=True)
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

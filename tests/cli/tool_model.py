@@ -64,7 +64,7 @@ def make_tool_model(folder):
     vocabulary = tokenizer.get_vocab()
     size = 8 * (len(vocabulary) // 8 + 1)
     model = make_model(make_config(vocab_size=size, hidden_size=size, intermediate_size=8, num_hidden_layers=1,
-                                   max_position_embeddings=4096, tie_word_embeddings=False,
+                                   max_position_embeddings=8192, tie_word_embeddings=False,
                                    eos_token_id=vocabulary[END]))
     following = {id: vocabulary[END] for id in range(size)}
     for begin, answer in ANSWERS.items():
