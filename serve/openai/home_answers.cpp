@@ -1,6 +1,7 @@
 #include "serve/openai/home_answers.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <ranges>
 
@@ -21,7 +22,6 @@ bool is_failure(const std::string& result) {
 
 std::set<std::string> calls_made(const std::vector<Message>& messages) {
   std::set<std::string> made, read, failed;
-  if (messages.back().role != "tool" || read_home(messages).empty()) return made;
   std::map<std::string, const ToolCall*> asked;  // by id
   const auto said = std::ranges::find(messages | std::views::reverse, "user", &Message::role);
   for (const Message& message : std::ranges::subrange(said.base(), messages.end())) {
@@ -38,30 +38,48 @@ std::set<std::string> calls_made(const std::vector<Message>& messages) {
   return made;
 }
 
-CompletionResult without_calls_made(const CompletionRequest& request, bool is_first,
-                                    const Completer::Sink& sink,
-                                    const ServerTools::Answer& answer) {
+CompletionResult answer_of_home(const CompletionRequest& request, bool is_first,
+                                const Completer::Sink& sink, const ServerTools::Answer& answer) {
   const bool may_be_text = request.is_chat() && !request.forbids_calls &&
                            request.tool_choice.kind != ToolChoice::Kind::kRequired;
-  const auto made = may_be_text ? calls_made(std::get<0>(request.prompt)) : std::set<std::string>();
-  if (made.empty()) return answer(request, is_first, sink);
-  const auto is_made = [&](const ToolCall& call) { return made.contains(canonical_call(call)); };
-  bool has_said = false;
+  if (!may_be_text || read_home(std::get<0>(request.prompt)).empty()) {
+    return answer(request, is_first, sink);
+  }
+  const std::vector<Message>& messages = std::get<0>(request.prompt);
+  const std::set<std::string> made = calls_made(messages);
+  std::set<std::string> written;
+  std::vector<ToolCall> calls;
+  std::string begin;  // of the text
+  bool has_said = false, has_left_out = false;
+  std::atomic<bool> is_over = false;  // nothing of use comes any more
   Completer::Sink inner = sink;
+  inner.is_wanted = [&] { return !is_over && sink.is_wanted(); };
   inner.on_text = [&](const std::string& text) {
-    has_said = true;
-    sink.on_text(text);
+    if (has_said) return sink.on_text(text);
+    begin += text;
+    const size_t first = begin.find_first_not_of(" \t\r\n");
+    if (first == std::string::npos) return;
+    is_over = messages.back().role == "tool" && (begin[first] == '{' || begin[first] == '`');
+    has_said = !is_over;
+    has_said ? sink.on_text(begin) : void(has_left_out = true);
   };
   inner.on_call = [&](const ToolCall& call) {
-    if (!is_made(call)) sink.on_call(call);
+    const std::string key = canonical_call(call);
+    if (!written.insert(key).second) is_over = true;
+    if (is_over || made.contains(key)) {
+      has_left_out = true;
+      return;
+    }
+    calls.push_back(call);
+    sink.on_call(call);
   };
   CompletionResult result = answer(request, is_first, inner);
-  const bool has_repeated = std::erase_if(result.calls, is_made) > 0;
+  result.calls = calls;
   CompletionRequest again = request;
   again.forbids_calls = true;
   if (again.max_tokens) *again.max_tokens -= result.usage.completion_tokens;
-  const bool is_over = has_said || !result.calls.empty() || again.max_tokens == 0;
-  if (!has_repeated || is_over || !sink.is_wanted()) return result;
+  const bool is_answer = has_said || !calls.empty() || again.max_tokens == 0;
+  if (!has_left_out || is_answer || !sink.is_wanted()) return result;
   CompletionResult text = answer(again, /*is_first=*/false, sink);
   result.usage.add(text.usage);
   text.usage = result.usage;
