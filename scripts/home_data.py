@@ -144,11 +144,20 @@ def line_of(tool):
 
 def given_by(request):
     """A request's functions by their names, and its system message as far as the list of devices."""
-    tools = request if isinstance(request, list) else request["tools"]
+    is_list = isinstance(request, list)
+    tools = request if is_list else request.get("tools", [])
     functions = [tool.get("function", tool) for tool in tools]  # in chats and in responses
-    messages = [] if isinstance(request, list) else request.get("messages", request.get("input"))
-    heads = [one["content"].split(CONTEXT)[0] for one in messages if one.get("role") in ("system", "developer")]
-    return {one["name"]: {"type": "function", "function": one} for one in functions}, "".join(heads[:1])
+    given = {one["name"]: {"type": "function", "function": one} for one in functions if "name" in one}
+    messages = None if is_list else request.get("messages", request.get("input"))
+    for message in messages if isinstance(messages, list) else []:
+        content = message.get("content", "")
+        text = content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+        if message.get("role") in ("system", "developer"):
+            head, found, _ = text.partition(CONTEXT)
+            if not found:
+                sys.exit(f"home_data: --tools: the system message has no line '{CONTEXT}', behind which the devices come")
+            return given, head
+    return given, ""
 
 
 def check(value, schema, where):

@@ -226,7 +226,7 @@ CompletionResult Completer::complete(const Job& job, int64_t choice, const Sink&
     return complete_once(next, choice, to, stop);
   };
   const auto answer = [&](const CompletionRequest& request, bool is_first, const Sink& to) {
-    return config_.tools.constrain_names ? without_calls_made(request, is_first, to, once)
+    return config_.tools.constrain_names ? answer_of_home(request, is_first, to, once)
                                          : once(request, is_first, to);
   };
   return job.has_own_ ? tools_->complete(job.request_, sink, stop, answer)

@@ -1,8 +1,11 @@
 #include "serve/openai/home_answers.h"
 
 #include <algorithm>
+#include <atomic>
+#include <iterator>
 #include <map>
 #include <ranges>
+#include <utility>
 
 #include "core/json.h"
 #include "runtime/converse/early_calls.h"
@@ -17,11 +20,16 @@ bool is_failure(const std::string& result) {
   return said.is_object() && said.contains("error");
 }
 
+/// Of the functions of a home; what they say of it is old once another one has run.
+bool only_reads(const ToolCall& call) {
+  return call.name.ends_with("GetLiveContext") || call.name.ends_with("GetDateTime") ||
+         call.name.ends_with("todo_get_items");
+}
+
 }  // namespace
 
 std::set<std::string> calls_made(const std::vector<Message>& messages) {
   std::set<std::string> made, read, failed;
-  if (messages.back().role != "tool" || read_home(messages).empty()) return made;
   std::map<std::string, const ToolCall*> asked;  // by id
   const auto said = std::ranges::find(messages | std::views::reverse, "user", &Message::role);
   for (const Message& message : std::ranges::subrange(said.base(), messages.end())) {
@@ -30,38 +38,61 @@ std::set<std::string> calls_made(const std::vector<Message>& messages) {
     const ToolCall& call = *asked[message.tool_call_id];
     const std::string key = canonical_call(call);
     if (is_failure(message.content) && failed.insert(key).second) continue;
-    const bool only_reads = call.name.ends_with("GetLiveContext");
-    if (!only_reads) read.clear();
-    (only_reads ? read : made).insert(key);
+    if (!only_reads(call)) read.clear();
+    (only_reads(call) ? read : made).insert(key);
   }
   made.merge(read);
   return made;
 }
 
-CompletionResult without_calls_made(const CompletionRequest& request, bool is_first,
-                                    const Completer::Sink& sink,
-                                    const ServerTools::Answer& answer) {
-  const bool may_be_text = request.is_chat() && !request.forbids_calls &&
+CompletionResult answer_of_home(const CompletionRequest& request, bool is_first,
+                                const Completer::Sink& sink, const ServerTools::Answer& answer) {
+  const bool may_be_text = request.is_chat() && !request.tools.empty() && !request.forbids_calls &&
                            request.tool_choice.kind != ToolChoice::Kind::kRequired;
-  const auto made = may_be_text ? calls_made(std::get<0>(request.prompt)) : std::set<std::string>();
-  if (made.empty()) return answer(request, is_first, sink);
-  const auto is_made = [&](const ToolCall& call) { return made.contains(canonical_call(call)); };
-  bool has_said = false;
+  if (!may_be_text || read_home(std::get<0>(request.prompt)).empty()) {
+    return answer(request, is_first, sink);
+  }
+  const std::set<std::string> made = calls_made(std::get<0>(request.prompt));
+  std::set<std::string> written;
+  std::vector<ToolCall> calls;
+  std::vector<TokenScore> scores;  // of nothing that is told yet
+  bool has_said = false, has_left_out = false;
+  std::atomic<bool> is_over = false;  // nothing of use comes any more
+  const auto tell_scores = [&] {
+    if (!scores.empty()) sink.on_scores(std::exchange(scores, {}));
+  };
   Completer::Sink inner = sink;
+  inner.is_wanted = [&] { return !is_over && sink.is_wanted(); };
+  inner.on_scores = [&](std::vector<TokenScore> more) {
+    std::ranges::move(more, std::back_inserter(scores));
+  };
   inner.on_text = [&](const std::string& text) {
     has_said = true;
+    tell_scores();
     sink.on_text(text);
   };
   inner.on_call = [&](const ToolCall& call) {
-    if (!is_made(call)) sink.on_call(call);
+    const std::string key = canonical_call(call);
+    if (!written.insert(key).second) is_over = true;
+    if (is_over || made.contains(key)) {
+      has_left_out = true;
+      return;
+    }
+    is_over = only_reads(call);
+    calls.push_back(call);
+    tell_scores();
+    sink.on_call(call);
   };
   CompletionResult result = answer(request, is_first, inner);
-  const bool has_repeated = std::erase_if(result.calls, is_made) > 0;
+  result.calls = calls;
   CompletionRequest again = request;
   again.forbids_calls = true;
   if (again.max_tokens) *again.max_tokens -= result.usage.completion_tokens;
-  const bool is_over = has_said || !result.calls.empty() || again.max_tokens == 0;
-  if (!has_repeated || is_over || !sink.is_wanted()) return result;
+  const bool is_answer = has_said || !calls.empty() || again.max_tokens == 0;
+  if (!has_left_out || is_answer || !sink.is_wanted()) {
+    tell_scores();
+    return result;
+  }
   CompletionResult text = answer(again, /*is_first=*/false, sink);
   result.usage.add(text.usage);
   text.usage = result.usage;

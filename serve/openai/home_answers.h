@@ -10,17 +10,18 @@
 
 namespace predgen::serve {
 
-/// canonical_call() of the calls that the client of a home has made since the user last spoke, and
-/// that are not to be made again: those that succeeded, or failed twice. What GetLiveContext said
-/// before another call is old, and may be asked again. Empty if no system message lists a home
-/// (read_home()).
+/// canonical_call() of the calls that a client has made since the user last spoke, and that are not
+/// to be made again: those that succeeded, or failed twice. What GetLiveContext said before another
+/// call is old, and may be asked again.
 std::set<std::string> calls_made(const std::vector<Message>& messages);
 
-/// Answers a request with `answer`. Small models write a call of a home's functions again when they
-/// are told its result, as often as it is made: such a call (calls_made()) is left out, and if the
-/// answer has nothing else, the model answers again, in text. Usage counts both. With a
-/// tool_choice that requires a call, and without a home, the answer is as it is.
-CompletionResult without_calls_made(const CompletionRequest& request, bool is_first,
-                                    const Completer::Sink& sink, const ServerTools::Answer& answer);
+/// Answers a request with `answer`, without what small models write in the place of an answer when
+/// they have called a function of the home that a system message lists (read_home()):
+/// - a call that was made (calls_made()) or that the answer has already, which also ends it there;
+/// - whatever follows a look at states, which is no answer before its result is known.
+/// If nothing else is left, the model answers again, in text; usage counts both. Without a home,
+/// and with a tool_choice that requires a call, the answer is as it is.
+CompletionResult answer_of_home(const CompletionRequest& request, bool is_first,
+                                const Completer::Sink& sink, const ServerTools::Answer& answer);
 
 }  // namespace predgen::serve

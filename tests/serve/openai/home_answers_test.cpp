@@ -52,12 +52,6 @@ TEST(HomeAnswers, StatesMayBeAskedAgainAfterAChange) {
   EXPECT_EQ(num_made({called("HassTurnOn", kDone), asked}), 2u);
 }
 
-TEST(HomeAnswers, WithoutAHomeNothingIsKnown) {
-  std::vector<Message> messages = called("HassTurnOn", kDone);
-  messages.insert(messages.begin(), kAsk);
-  EXPECT_TRUE(calls_made(messages).empty());
-}
-
 /// A server whose model says `answer` whatever it is asked, and a home's client that asks it.
 struct HomeApi {
   explicit HomeApi(const std::string& answer) {
@@ -75,7 +69,7 @@ struct HomeApi {
                         {{"role", "user"}, {"content", kAsk.content}},
                         {{"role", "assistant"}, {"tool_calls", {call}}},
                         {{"role", "tool"}, {"tool_call_id", "1"}, {"content", result}}};
-    for (const char* name : {"HassTurnOn", "HassTurnOff"}) {
+    for (const char* name : {"HassTurnOn", "HassTurnOff", "GetLiveContext"}) {
       body["tools"].push_back(
           {{"type", "function"}, {"function", {{"name", name}, {"parameters", parameters}}}});
     }
@@ -155,6 +149,35 @@ TEST(HomeAnswers, OtherCallsAndTextStay) {
   EXPECT_FALSE(message.contains("tool_calls"));
 }
 
+TEST(HomeAnswers, ACallThatComesTwiceEndsTheAnswer) {
+  const std::string off = written("HassTurnOff");
+  HomeApi api(off + off + written("HassTurnOn"));
+  EXPECT_THAT(api.calls(), ElementsAre("HassTurnOff"));
+  EXPECT_LT(api.ask()[0]["usage"]["completion_tokens"].get<size_t>(), 2 * off.size() + 20);
+}
+
+TEST(HomeAnswers, AnAnswerWaitsForTheStatesThatItAsksFor) {
+  const std::string both = written("GetLiveContext") + written("HassTurnOff");
+  HomeApi api(both), others(both);
+  EXPECT_THAT(api.calls(), ElementsAre("GetLiveContext"));
+  others.config.tools.constrain_names = false;
+  EXPECT_THAT(others.calls(), ElementsAre("GetLiveContext", "HassTurnOff"));
+}
+
+TEST(HomeAnswers, WhatAFunctionSaidIsNotRepeated) {
+  for (const std::string& begin : {kDone, "\n```json\n" + kDone + "\n```", kFailed}) {
+    HomeApi api(begin), others(begin);
+    const Json answer = api.ask()[0];
+    const auto content = answer["choices"][0]["message"]["content"].get<std::string>();
+    EXPECT_THAT(content, Not(HasSubstr("{"))) << begin;
+    EXPECT_FALSE(content.empty());
+    EXPECT_EQ(answer["choices"][0]["finish_reason"], "stop");
+    others.config.tools.constrain_names = false;
+    EXPECT_THAT(others.ask()[0].dump(),
+                testing::AnyOf(HasSubstr("MatchFailed"), HasSubstr("action_done")));
+  }
+}
+
 TEST(HomeAnswers, AreAsTheyWereWhereACallMayBeMadeAgain) {
   HomeApi api(written("HassTurnOn")), others(written("HassTurnOn"));
   EXPECT_THAT(api.calls(), IsEmpty());
@@ -162,6 +185,9 @@ TEST(HomeAnswers, AreAsTheyWereWhereACallMayBeMadeAgain) {
   EXPECT_THAT(api.calls({{"tool_choice", "required"}}), ElementsAre("HassTurnOn"));
   others.config.tools.constrain_names = false;
   EXPECT_THAT(others.calls(), ElementsAre("HassTurnOn"));
+  Json no_home = Json::array({{{"role", "user"}, {"content", "light"}}});
+  HomeApi without(written("HassTurnOn") + written("HassTurnOn"));
+  EXPECT_THAT(without.calls({{"messages", no_home}}), ElementsAre("HassTurnOn", "HassTurnOn"));
 }
 
 }  // namespace
