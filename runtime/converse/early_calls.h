@@ -109,25 +109,29 @@ std::string canonical_call(const ToolCall& call);
 std::string call_id(int64_t number);
 
 /// What the calls of a turn gave. Small models make the same call again and again; the second one
-/// has the answer of the first, unless a call with effects came between: what was read before an
-/// effect is old.
+/// has the answer of the first. But what was read before a call with effects is old.
 class AnsweredCalls {
  public:
   /// What the same call gave (the tool, and the arguments in whatever order); null: it is to be
   /// made. Valid until the next add().
   const std::string* find(const ToolCall& call) const {
     const auto known = answers_.find(canonical_call(call));
-    return known == answers_.end() ? nullptr : &known->second;
+    return known == answers_.end() ? nullptr : &known->second.text;
   }
   /// `effects`: of its tool.
   void add(const ToolCall& call, act::Effects effects, const std::string& answer) {
-    if (effects != act::Effects::kRead) answers_.clear();
-    answers_[canonical_call(call)] = answer;
+    const bool only_reads = effects == act::Effects::kRead;
+    if (!only_reads) std::erase_if(answers_, [](const auto& one) { return one.second.only_reads; });
+    answers_[canonical_call(call)] = {answer, only_reads};
   }
   void clear() { answers_.clear(); }
 
  private:
-  std::map<std::string, std::string> answers_;
+  struct Answer {
+    std::string text;
+    bool only_reads = false;
+  };
+  std::map<std::string, Answer> answers_;
 };
 
 }  // namespace predgen

@@ -157,6 +157,15 @@ TEST(EarlyToolRounds, AResultFromBeforeAnEffectIsOld) {
   EXPECT_EQ(result.metrics.early_calls_kept, 1);
 }
 
+TEST(EarlyToolRounds, APauseKeepsACall) {
+  TimedTalk talk, without;
+  const auto run = [](TimedTalk& one, const Transcript& heard) {
+    return one.run({heard, final_one("the red", 20)}).metrics.early_calls;
+  };
+  EXPECT_EQ(run(talk, stable("the red", 0.1)), 1);
+  EXPECT_EQ(run(without, partial("the red", 0.1)), 0);
+}
+
 TEST(EarlyToolRounds, TheUserMayBreakIn) {
   TimedTalk talk;
   std::stop_source stop;

@@ -89,6 +89,22 @@ TEST(ToolRounds, NothingRunsBeforeTheWordsAreFinal) {
   EXPECT_EQ(result.text, "Yes. It says on.");
 }
 
+TEST(ToolRounds, WhatWasDoneIsNotDoneTwiceAndWhatWasReadBeforeIsOld) {
+  const auto call = [](const std::string& name) {
+    return R"(<tool_call>{"name": ")" + name + R"(", "arguments": {}}</tool_call>)";
+  };
+  int rounds = 0;
+  LampTalk talk({}, [&](const std::string&) -> std::string {
+    return ++rounds <= 2 ? call("lamp") + call("oven") + call("bell") : "Done.";
+  });
+  for (const char* name : {"oven", "bell"}) {
+    talk.runner.offered.push_back(
+        {.name = name, .own_name = name, .effects = act::Effects::kWrites});
+  }
+  talk.run({final_one("red", 1)});
+  EXPECT_THAT(talk.runner.calls, ElementsAre("lamp {}", "oven {}", "bell {}", "lamp {}"));
+}
+
 TEST(ToolRounds, AFailureIsToldToTheModel) {
   LampTalk talk;
   talk.runner.answer = [](const auto&, const auto&, const auto&) {
