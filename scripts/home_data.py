@@ -67,7 +67,6 @@ CLOCK = function("GetDateTime", "Tells the date and the time.")
 TIMER = function("HassStartTimer", "Starts a timer.", hours=PERCENT, minutes=PERCENT, seconds=PERCENT, name=TEXT)
 TIMER["function"]["parameters"]["anyOf"] = [{"required": [unit]} for unit in ("hours", "minutes", "seconds")]
 
-
 CONTEXT = "Static Context: An overview of the areas and the devices in this smart home:"
 
 
@@ -145,18 +144,13 @@ def line_of(tool):
 def given_by(request):
     """A request's functions by their names, and its system message as far as the list of devices."""
     is_list = isinstance(request, list)
-    tools = request if is_list else request.get("tools", [])
-    functions = [tool.get("function", tool) for tool in tools]  # in chats and in responses
+    functions = [tool.get("function", tool) for tool in (request if is_list else request["tools"])]  # in chats, in responses
     given = {one["name"]: {"type": "function", "function": one} for one in functions if "name" in one}
-    messages = None if is_list else request.get("messages", request.get("input"))
-    for message in messages if isinstance(messages, list) else []:
-        content = message.get("content", "")
-        text = content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
-        if message.get("role") in ("system", "developer"):
-            head, found, _ = text.partition(CONTEXT)
-            if not found:
-                sys.exit(f"home_data: --tools: the system message has no line '{CONTEXT}', behind which the devices come")
-            return given, head
+    messages = [] if is_list else request.get("messages", request.get("input"))
+    for text in (one["content"] for one in messages if one["role"] in ("system", "developer")):
+        if CONTEXT not in text:
+            sys.exit(f"home_data: --tools: the system message has no line '{CONTEXT}', behind which the devices come")
+        return given, text.split(CONTEXT)[0]
     return given, ""
 
 
