@@ -128,17 +128,13 @@ class Home:
 
     def system(self):
         """With the functions, as configs/templates/chatml_tools.jinja puts them."""
-        shown = "".join(map(line_of, self.tools))
+        shown = "".join(f"{name_of(tool)}({', '.join(tool['function']['parameters']['properties'])})\n" for tool in self.tools)
         return (f"Functions that you may call:\n{shown}Write each call as <tool_call>{{\"name\": its name, \"arguments\": an "
                 f"object}}</tool_call>.\n\n{self.prompt()}")
 
 
 def name_of(tool):
     return tool["function"]["name"]
-
-
-def line_of(tool):
-    return f"{name_of(tool)}({', '.join(tool['function']['parameters']['properties'])})\n"
 
 
 def given_by(request):
