@@ -14,8 +14,7 @@ usage: home_data.py --output FILE [--homes 1000] [--seed 0] [--tools FILE] [--no
 A row is {"conversation_id": .., "messages": [..]}: a home with 14 to 20 requests, each of which stands alone, so that the
 long prompt is paid once. Most calls are followed by the next request, a quarter by what the function says and the answer.
 Calls are written as configs/templates/chatml_tools.jinja has them, and the system message holds what that template makes
-of the functions. Each call is checked against its function's schema and against the home. The same arguments give the same
-file.
+of the functions. Each call is checked against its function's schema and the home. The same arguments give the same file.
 """
 import argparse
 import json
@@ -128,7 +127,7 @@ class Home:
 
     def system(self):
         """With the functions, as configs/templates/chatml_tools.jinja puts them."""
-        shown = "".join(f"{name_of(tool)}({', '.join(tool['function']['parameters']['properties'])})\n" for tool in self.tools)
+        shown = "".join(map(line_of, self.tools))
         return (f"Functions that you may call:\n{shown}Write each call as <tool_call>{{\"name\": its name, \"arguments\": an "
                 f"object}}</tool_call>.\n\n{self.prompt()}")
 
@@ -137,17 +136,20 @@ def name_of(tool):
     return tool["function"]["name"]
 
 
+def line_of(tool):
+    return f"{name_of(tool)}({', '.join(tool['function']['parameters']['properties'])})\n"
+
+
 def given_by(request):
     """A request's functions by their names, and its system message as far as the list of devices."""
     is_list = isinstance(request, list)
     functions = [tool.get("function", tool) for tool in (request if is_list else request["tools"])]  # in chats, in responses
     given = {one["name"]: {"type": "function", "function": one} for one in functions if "name" in one}
     messages = [] if is_list else request.get("messages", request.get("input"))
-    for text in (one["content"] for one in messages if one["role"] in ("system", "developer")):
-        if CONTEXT not in text:
-            sys.exit(f"home_data: --tools: the system message has no line '{CONTEXT}', behind which the devices come")
-        return given, text.split(CONTEXT)[0]
-    return given, ""
+    heads = [one["content"].split(CONTEXT) for one in messages if one["role"] in ("system", "developer")]
+    if heads and len(heads[0]) == 1:
+        sys.exit(f"home_data: --tools: the system message has no line '{CONTEXT}', behind which the devices come")
+    return given, heads[0][0] if heads else ""
 
 
 def check(value, schema, where):
