@@ -8,8 +8,7 @@ usage: home_data.py --output FILE [--homes 1000] [--seed 0] [--tools FILE] [--no
   --tools FILE      a request as your Home Assistant sends it to a server (the body, or its field `tools` alone): those
                     of its functions that are named below, and in half of the homes what its system message says before
                     the list of devices. Without it: functions with the same arguments, and instructions of our own
-  --not-in FILE..   no request is a line of these files, or a quoted text in them, but for case and marks: for
-                    evaluations that the data must not know
+  --not-in FILE..   no request is a line of these files (evaluations, say), or a text quoted in them, but for case and marks
 
 A row is {"conversation_id": .., "messages": [..]}: a home with 14 to 20 requests, each of which stands alone, so that the
 long prompt is paid once. Most calls are followed by the next request, a quarter by what the function says and the answer.
