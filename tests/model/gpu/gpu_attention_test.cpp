@@ -31,6 +31,7 @@ at::Tensor attend(int num_splits, int tile, std::span<const int32_t> tiles) {
                         .step = step,
                         .place = place,
                         .position = place,
+                        .has_adapter = 0,
                         .num_consecutive = place + 1,
                         .others = {0, 0}});
     }
