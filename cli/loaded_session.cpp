@@ -102,7 +102,8 @@ LoadedSession::LoadedSession(const ConversationOptions& options,
     rounds_.emplace(calls_.emplace(*servers_), options.tool_rounds, clock);
     grammars_.emplace(*tokenizer_);
     rounds_->set_form([this, thinks = config.thinks](AnswerRules rules) {
-      if (!voice_) rules.json = AnswerRules::NamedJson::kText;  // who reads may have asked for it
+      // Who reads may have asked for it, and thoughts have anything.
+      if (!voice_ || thinks) rules.json = AnswerRules::NamedJson::kText;
       return form_of_calls(rules, thinks);
     });
     rounds_->offer_tools(*session_);

@@ -10,7 +10,6 @@
 #include <predgen/checkpoint/load_model.h>
 #include <predgen/core/error.h>
 #include <predgen/hear/transcripts/scheduled_source.h>
-#include <predgen/hear/transcripts/typed_source.h>
 #include <predgen/runtime/converse/session.h>
 #include <predgen/runtime/speech/make_speaker.h>
 

@@ -222,8 +222,9 @@ bool TurnLoop::has_only_ours(const ToolSet& tools) const {
 std::shared_ptr<const TokenConstraint> TurnLoop::form_of(AnswerRules rules) const {
   if (rules.tools.empty()) return host_.session.constraint;
   const bool are_ours = has_only_ours(rules.tools);
-  // Who reads, or calls functions of their own, may have asked for JSON.
-  if (!has_audio_ || !are_ours) rules.json = AnswerRules::NamedJson::kText;
+  // Who reads, or calls functions of their own, may have asked for JSON; thoughts have anything.
+  const bool is_speech = has_audio_ && are_ours && !host_.session.thinks;
+  if (!is_speech) rules.json = AnswerRules::NamedJson::kText;
   try {
     if (rounds_ && host_.tools->config.constrain_names) {
       rules.tools = with_home_names(std::move(rules.tools), {{.role = "system", .content = home_}});

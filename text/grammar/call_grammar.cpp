@@ -161,9 +161,7 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
   Json named = Json::array();   // of calls in JSON, after "name": "
   const bool is_json_call = rules.json == AnswerRules::NamedJson::kCall && is_free &&
                             tokenizer.tool_format() == ToolFormat::kHermes;
-  // A thought that the model begins itself may have any text.
-  const bool has_json =
-      rules.json != AnswerRules::NamedJson::kForbidden || rules.start == AnswerStart::kAnswer;
+  const bool has_json = rules.json != AnswerRules::NamedJson::kForbidden;
   const bool is_xml = tokenizer.tool_format() == ToolFormat::kXml;
   for (const Json& function : functions_of(rules)) {
     const std::string name = function["name"].get<std::string>();
@@ -205,13 +203,15 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
     return any_of({sequence(only), text});
   }
   if (is_list) some.insert(some.begin(), maybe(" "));
-  begins.push_back(Json::array({calls.open, is_list ? sequence(some) : any_of(loose)}));
-  Json text{{"type", "dispatch"},
-            {"rules", begins},
-            {"loop", rules.has_many_calls && !calls.ends_answer}};
+  const Json body = is_list ? sequence(some) : any_of(loose);
+  const bool goes_on = rules.has_many_calls && !calls.ends_answer;
+  begins.push_back(Json::array({calls.open, body}));
+  Json text{{"type", "dispatch"}, {"rules", begins}, {"loop", goes_on}};
   if (has_json) return text;
   text["excludes"] = words;
-  return any_of({sequence(only), sequence({by_grammar(kTextBegin), text})});
+  Json call = Json::array({literal(calls.open), body});
+  if (goes_on) call.push_back(text);
+  return any_of({sequence(call), sequence({by_grammar(kTextBegin), text})});
 }
 
 Json after_thought(const Json& format) {

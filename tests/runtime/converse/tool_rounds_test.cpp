@@ -89,22 +89,6 @@ TEST(ToolRounds, NothingRunsBeforeTheWordsAreFinal) {
   EXPECT_EQ(result.text, "Yes. It says on.");
 }
 
-TEST(ToolRounds, WhatWasDoneIsNotDoneTwiceAndWhatWasReadBeforeIsOld) {
-  const auto call = [](const std::string& name) {
-    return R"(<tool_call>{"name": ")" + name + R"(", "arguments": {}}</tool_call>)";
-  };
-  int rounds = 0;
-  LampTalk talk({}, [&](const std::string&) -> std::string {
-    return ++rounds <= 2 ? call("lamp") + call("oven") + call("bell") : "Done.";
-  });
-  for (const char* name : {"oven", "bell"}) {
-    talk.runner.offered.push_back(
-        {.name = name, .own_name = name, .effects = act::Effects::kWrites});
-  }
-  talk.run({final_one("red", 1)});
-  EXPECT_THAT(talk.runner.calls, ElementsAre("lamp {}", "oven {}", "bell {}", "lamp {}"));
-}
-
 TEST(ToolRounds, AFailureIsToldToTheModel) {
   LampTalk talk;
   talk.runner.answer = [](const auto&, const auto&, const auto&) {
@@ -213,6 +197,18 @@ TEST(ToolRounds, WhatWasReadBeforeAnEffectIsReadAgain) {
   talk.stage.session.set_max_new_tokens(300);
   EXPECT_EQ(talk.run({final_one("red", 1)}).text, "Yes.");
   EXPECT_THAT(talk.runner.calls, ElementsAre("look {}", "lamp {}", "look {}"));
+}
+
+TEST(ToolRounds, WhatWasDoneIsNotDoneAgainBehindAnotherEffect) {
+  const std::string bell = R"(<tool_call>{"name": "bell", "arguments": {}}</tool_call>)";
+  const std::string lamp = R"(<tool_call>{"name": "lamp", "arguments": {}}</tool_call>)";
+  LampTalk talk({}, [&](const std::string& user) {
+    return user.find('>') == std::string::npos ? lamp + bell + lamp : "Yes.";
+  });
+  talk.runner.offered.push_back(
+      {.name = "bell", .own_name = "bell", .effects = act::Effects::kWrites});
+  talk.run({final_one("red", 1)});
+  EXPECT_THAT(talk.runner.calls, ElementsAre("lamp {}", "bell {}"));
 }
 
 TEST(ToolRounds, FunctionsOfTheCallerEndTheAnswerAndHideOurs) {
