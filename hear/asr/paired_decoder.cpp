@@ -58,10 +58,10 @@ std::string spelled_as(const Words& before, const Words& heard) {
   const auto common = static_cast<size_t>(differs - before.parts.begin());
   size_t kept = 0, place = 0;
   for (size_t i = 0; i < before.words.size() && before.ends[i] < common; ++i) {
-    const auto same = std::ranges::equal_range(heard.ends, before.ends[i]);
-    if (same.empty()) continue;
+    const auto [same, end] = std::equal_range(heard.ends.begin(), heard.ends.end(), before.ends[i]);
+    if (same == end) continue;
     kept = i + 1;
-    place = static_cast<size_t>(same.end() - heard.ends.begin());
+    place = static_cast<size_t>(end - heard.ends.begin());
   }
   return joined(before.between(0, kept), " ", heard.from(place));
 }

@@ -80,7 +80,7 @@ class TokenConstraint {
 class GrammarConstraint : public TokenConstraint {
  public:
   /// At the beginning of an answer. Borrows the tokenizer, for which the grammar was compiled.
-  GrammarConstraint(std::shared_ptr<const Grammar> grammar, const Tokenizer& tokenizer)
+  GrammarConstraint(const std::shared_ptr<const Grammar>& grammar, const Tokenizer& tokenizer)
       : GrammarConstraint(grammar, tokenizer, GrammarMatcher(*grammar)) {}
 
   std::string name() const override { return grammar_->name(); }
