@@ -125,6 +125,7 @@ class AnsweredCalls {
     answers_[canonical_call(call)] = {answer, only_reads};
   }
   void clear() { answers_.clear(); }
+  size_t size() const { return answers_.size(); }
 
  private:
   struct Answer {

@@ -5,10 +5,10 @@
 #include <iterator>
 #include <map>
 #include <ranges>
+#include <set>
 #include <utility>
 
 #include "core/json.h"
-#include "runtime/converse/early_calls.h"
 #include "serve/home_names.h"
 
 namespace predgen::serve {
@@ -28,20 +28,18 @@ bool only_reads(const ToolCall& call) {
 
 }  // namespace
 
-std::set<std::string> calls_made(const std::vector<Message>& messages) {
-  std::set<std::string> made, read, failed;
+AnsweredCalls calls_made(const std::vector<Message>& messages) {
+  AnsweredCalls made;
+  std::set<std::string> failed;
   std::map<std::string, const ToolCall*> asked;  // by id
   const auto said = std::ranges::find(messages | std::views::reverse, "user", &Message::role);
   for (const Message& message : std::ranges::subrange(said.base(), messages.end())) {
     for (const ToolCall& call : message.tool_calls) asked[call.id] = &call;
     if (message.role != "tool" || !asked.contains(message.tool_call_id)) continue;
     const ToolCall& call = *asked[message.tool_call_id];
-    const std::string key = canonical_call(call);
-    if (is_failure(message.content) && failed.insert(key).second) continue;
-    if (!only_reads(call)) read.clear();
-    (only_reads(call) ? read : made).insert(key);
+    if (is_failure(message.content) && failed.insert(canonical_call(call)).second) continue;
+    made.add(call, only_reads(call) ? act::Effects::kRead : act::Effects::kWrites, message.content);
   }
-  made.merge(read);
   return made;
 }
 
@@ -52,7 +50,7 @@ CompletionResult answer_of_home(const CompletionRequest& request, bool is_first,
   if (!may_be_text || read_home(std::get<0>(request.prompt)).empty()) {
     return answer(request, is_first, sink);
   }
-  const std::set<std::string> made = calls_made(std::get<0>(request.prompt));
+  const AnsweredCalls made = calls_made(std::get<0>(request.prompt));
   std::set<std::string> written;
   std::vector<ToolCall> calls;
   std::vector<TokenScore> scores;  // of nothing that is told yet
@@ -72,9 +70,8 @@ CompletionResult answer_of_home(const CompletionRequest& request, bool is_first,
     sink.on_text(text);
   };
   inner.on_call = [&](const ToolCall& call) {
-    const std::string key = canonical_call(call);
-    if (!written.insert(key).second) is_over = true;
-    if (is_over || made.contains(key)) {
+    if (!written.insert(canonical_call(call)).second) is_over = true;
+    if (is_over || made.find(call) != nullptr) {
       has_left_out = true;
       return;
     }

@@ -1,19 +1,17 @@
 #pragma once
 
-#include <set>
-#include <string>
 #include <vector>
 
+#include "runtime/converse/early_calls.h"
 #include "serve/openai/completer.h"
 #include "serve/openai/completion_request.h"
 #include "serve/openai/server_tools.h"
 
 namespace predgen::serve {
 
-/// canonical_call() of the calls that a client has made since the user last spoke, and that are not
-/// to be made again: those that succeeded, or failed twice. What GetLiveContext said before another
-/// call is old, and may be asked again.
-std::set<std::string> calls_made(const std::vector<Message>& messages);
+/// The calls that a client has made since the user last spoke, and that are not to be made again:
+/// those that succeeded, or failed twice. What was looked up before another call is old.
+AnsweredCalls calls_made(const std::vector<Message>& messages);
 
 /// Answers a request with `answer`, without what small models write in the place of an answer when
 /// they have called a function of the home that a system message lists (read_home()):
