@@ -4,8 +4,8 @@
 #include <atomic>
 #include <iterator>
 #include <map>
-#include <ranges>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "core/json.h"
@@ -32,8 +32,8 @@ AnsweredCalls calls_made(const std::vector<Message>& messages) {
   AnsweredCalls made;
   std::set<std::string> failed;
   std::map<std::string, const ToolCall*> asked;  // by id
-  const auto said = std::ranges::find(messages | std::views::reverse, "user", &Message::role);
-  for (const Message& message : std::ranges::subrange(said.base(), messages.end())) {
+  const auto said = std::ranges::find(messages.rbegin(), messages.rend(), "user", &Message::role);
+  for (const Message& message : std::span(said.base(), messages.end())) {
     for (const ToolCall& call : message.tool_calls) asked[call.id] = &call;
     if (message.role != "tool" || !asked.contains(message.tool_call_id)) continue;
     const ToolCall& call = *asked[message.tool_call_id];
