@@ -3,14 +3,16 @@
 functions: commands, several devices, questions about states, devices that do not exist, ambiguous requests, failures,
 and small talk that is no command.
 
-usage: home_data.py --output FILE [--homes 1000] [--seed 0] [--tools FILE] [--not-in FILE..]
+usage: home_data.py --output FILE [--homes 1000] [--seed 0] [--tools FILE] [--sentences DIR] [--not-in FILE..]
 
   --tools FILE      a request as your Home Assistant sends it to a server (the body, or its field `tools` alone): those
                     of its functions that are named below, and in half of the homes what its system message says before
                     the list of devices. Without it: functions with the same arguments, and instructions of our own
+  --sentences DIR   a half of the requests follow the sentence templates of Home Assistant's own intents; DIR is where pip has
+                    installed hassil and home-assistant-intents (scripts/train_home.sh does it)
   --not-in FILE..   no request is a line of these files (evaluations, say), or a text quoted in them, but for case and marks
 
-A row is {"conversation_id": .., "messages": [..]}: a home with 14 to 20 requests, each of which stands alone, so that the
+A row is {"conversation_id": .., "messages": [..]}: a home with 18 to 26 requests, each of which stands alone, so that the
 long prompt is paid once. Most calls are followed by the next request, a quarter by what the function says and the answer.
 Calls are written as configs/templates/chatml_tools.jinja has them, and the system message holds what that template makes
 of the functions. Each call is checked against its function's schema and the home. The same arguments give the same file.
@@ -23,56 +25,15 @@ import sys
 from pathlib import Path
 
 import home_words as words
-
-TEXT, WHERE = {"type": "string"}, ("name", "area", "floor")
-WHICH = (*WHERE, "domain", "device_class")
-PERCENT = {"type": "integer", "minimum": 0, "maximum": 100}
-
-
-def function(name, description, places=(), required=(), /, **properties):
-    shown = {**{one: DOMAIN if one in ("domain", "device_class") else TEXT for one in places}, **properties}
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": {
-        "type": "object", "properties": shown, "required": list(required)}}}
-
-
-DOMAIN = {"type": "array", "items": TEXT}
-# By domain: the functions that Home Assistant offers once a device of it is there.
-TOOLS = {
-    None: [function("HassTurnOn", "Switches devices on; opens covers, locks locks.", WHICH),
-           function("HassTurnOff", "Switches devices off; closes covers, unlocks locks.", WHICH),
-           function("HassCancelAllTimers", "Ends all timers.", ("area",))],
-    "light": [function("HassLightSet", "Sets a light's brightness or colour.", WHERE, domain=DOMAIN, color=TEXT, temperature=PERCENT,
-                       brightness=PERCENT)],
-    "cover": [function("HassSetPosition", "Moves a cover to a position.", WHICH, ["position"], position=PERCENT),
-              function("HassStopMoving", "Stops what moves.", WHICH)],
-    "climate": [function("HassClimateSetTemperature", "Sets the temperature that a room is heated to.", (), ["temperature"],
-                         temperature={"type": "number"}, area=TEXT, name=TEXT, floor=TEXT)],
-    "fan": [function("HassFanSetSpeed", "Sets a fan's speed.", WHERE, ["percentage"], domain=DOMAIN, percentage=PERCENT)],
-    "media_player": [function("HassMediaUnpause", "Goes on with what was paused.", WHICH),
-                     function("HassMediaPause", "Pauses what is playing.", WHICH),
-                     function("HassMediaNext", "Skips to what comes next.", WHICH),
-                     function("HassMediaPrevious", "Goes back to what came before.", WHICH),
-                     function("HassSetVolume", "Sets how loud a player is.", WHICH, ["volume_level"], volume_level=PERCENT)],
-    "vacuum": [function("HassVacuumStart", "Lets a vacuum cleaner begin.", (*WHERE, "domain")),
-               function("HassVacuumReturnToBase", "Sends a vacuum cleaner to its dock.", (*WHERE, "domain"))],
-    "todo": [function("HassListAddItem", "Adds something to a list.", ("item", "name"), ["item", "name"]),
-             function("HassListCompleteItem", "Ticks something off.", ("item", "name"), ["item", "name"])],
-}
-# Of all devices, as until 2025, or of those that are named.
-LOOKS = [function("GetLiveContext", "Tells the current states of all devices."),
-         function("GetLiveContext", "Tells the current states of devices.", ("name", "area"), domain={"anyOf": [TEXT, DOMAIN]})]
-CLOCK = function("GetDateTime", "Tells the date and the time.")
-TIMER = function("HassStartTimer", "Starts a timer.", hours=PERCENT, minutes=PERCENT, seconds=PERCENT, name=TEXT)
-TIMER["function"]["parameters"]["anyOf"] = [{"required": [unit]} for unit in ("hours", "minutes", "seconds")]
-
-CONTEXT = "Static Context: An overview of the areas and the devices in this smart home:"
+from home_sentences import Sentences
+from home_tools import CLOCK, CONTEXT, LOOKS, TIMER, TOOLS, check, given_by, line_of, name_of
 
 
 class Home:
     """Devices as dictionaries of name, aliases, domain, area (or None) and state."""
 
-    def __init__(self, draw, given_tools, given_head=""):
-        self.draw = draw
+    def __init__(self, draw, given_tools, given_head="", sentences=None):
+        self.draw, self.sentences = draw, sentences
         self.rooms = draw.sample(words.ROOMS, draw.randint(2, 6))
         self.devices, taken = [], set()
         domains = ["light"] + draw.sample([one for one in words.THINGS if one != "light"], draw.randint(2, 7))
@@ -129,53 +90,6 @@ class Home:
         shown = "".join(map(line_of, self.tools))
         return (f"Functions that you may call:\n{shown}Write each call as <tool_call>{{\"name\": its name, \"arguments\": an "
                 f"object}}</tool_call>.\n\n{self.prompt()}")
-
-
-def name_of(tool):
-    return tool["function"]["name"]
-
-
-def line_of(tool):
-    return f"{name_of(tool)}({', '.join(tool['function']['parameters']['properties'])})\n"
-
-
-def given_by(request):
-    """A request's functions by their names, and its system message as far as the list of devices."""
-    is_list = isinstance(request, list)
-    functions = [tool.get("function", tool) for tool in (request if is_list else request["tools"])]  # in chats, in responses
-    given = {one["name"]: {"type": "function", "function": one} for one in functions if "name" in one}
-    messages = [] if is_list else request.get("messages", request.get("input"))
-    heads = [one["content"].split(CONTEXT) for one in messages if one["role"] in ("system", "developer")]
-    if heads and len(heads[0]) == 1:
-        sys.exit(f"home_data: --tools: the system message has no line '{CONTEXT}', behind which the devices come")
-    return given, heads[0][0] if heads else ""
-
-
-def check(value, schema, where):
-    """Stops with what is wrong if `value` does not hold to the part of JSON schemas that such functions have."""
-    def expect(is_right):
-        if not is_right:
-            sys.exit(f"home_data: {where}: {value!r} is not what {json.dumps(schema)} says")
-    if "anyOf" in schema and "type" not in schema:
-        return expect(any(holds(value, one) for one in schema["anyOf"]))
-    expect(holds(value, {"type": schema.get("type", "object")}))
-    expect(value in schema["enum"] if "enum" in schema else True)
-    if schema.get("type") == "object":
-        expect(all(name in value for name in schema.get("required", [])))
-        expect(any(all(name in value for name in one["required"]) for one in schema.get("anyOf", [{"required": []}])))
-        expect(set(value) <= set(schema["properties"]))
-        for name, one in value.items():
-            check(one, schema["properties"][name], f"{where}.{name}")
-    if schema.get("type") == "array":
-        for one in value:
-            check(one, schema["items"], where)
-    if isinstance(value, (int, float)):
-        expect(schema.get("minimum", value) <= value <= schema.get("maximum", value))
-
-
-def holds(value, schema):
-    kinds = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool}
-    return isinstance(value, kinds[schema["type"]])
 
 
 def action_of(draw, device):
@@ -252,6 +166,8 @@ def asked(draw, text):
 def exchange(home):
     """A request and what follows until the assistant's last word; None: this home has nothing for it."""
     draw = home.draw
+    if home.sentences and draw.random() < 0.5:
+        return exchange_of_sentences(home)
     kind = draw.choices(["device", "area", "here", "two", "state", "absent", "which", "timer", "talk"],
                         [10, 4, 2, 1.5, 3, 3, 0.7, 0.7, 2])[0]
     if kind == "talk":
@@ -289,17 +205,38 @@ def exchange(home):
         if "GetLiveContext" not in home.names:
             return None
         thing = said(home, device)
-        state = words.STATE_WORDS.get((device["domain"], device["state"]), device["state"])
-        look = next(tool for tool in home.tools if name_of(tool) == "GetLiveContext")
-        narrow = {"name": device["name"]} if "name" in look["function"]["parameters"]["properties"] else {}
-        looked = json.dumps({"success": True, "result": "Live Context: An overview of the areas and the devices in this smart home:\n"
-                             + home.yaml(with_state=True, devices=[device] if narrow else None) + "\n"})
-        looks = call(home, "GetLiveContext", narrow)
-        says = f"{thing} has {state} things." if device["domain"] == "todo" else f"{thing} says {state}." \
-            if device["domain"] == "sensor" else f"{thing} is {state}."
         ask = draw.choice(words.ASK_STATE[device["domain"]]).format(thing=thing)
-        return [[asked(draw, ask), looks], [looked, spoken(says)]]
+        return looked_up(home, asked(draw, ask), device, thing)
     return device_exchange(home, draw.sample(home.devices, 2) if kind == "two" else [device])
+
+
+def looked_up(home, ask, device, thing):
+    """The answer to a question about a device's state."""
+    state = words.STATE_WORDS.get((device["domain"], device["state"]), device["state"])
+    looks = call(home, "GetLiveContext", {"name": device["name"]})
+    result_text = json.dumps({"success": True, "result": "Live Context: An overview of the areas and the devices in this smart home:\n"
+                              + home.yaml(with_state=True, devices=[device] if device["name"] in looks else None) + "\n"})
+    says = f"{thing} has {state} things." if device["domain"] == "todo" else f"{thing} says {state}." \
+        if device["domain"] == "sensor" else f"{thing} is {state}."
+    return [[ask, looks], [result_text, spoken(says)]]
+
+
+def exchange_of_sentences(home):
+    drawn = home.sentences.draw(home, words.ITEMS, said)
+    if drawn is None:
+        return None
+    text, name, arguments, devices = drawn
+    ask = asked(home.draw, text + home.draw.choice(["", "."]))
+    if name == "GetLiveContext" and len(devices) == 1:
+        return looked_up(home, ask, devices[0], said(home, devices[0]))
+    calls = [[ask, call(home, name, arguments)]]
+    if name == "GetLiveContext" or len(devices) != 1:
+        return calls
+    kind = words.KIND_OF.get((name, devices[0]["domain"])) or words.KIND_OF.get(name)
+    values = {"n": next((one for one in arguments.values() if isinstance(one, int)), None), "colour": arguments.get("color"),
+              "item": arguments.get("item")}
+    kind = "colour" if values["colour"] else kind
+    return calls if kind is None else calls + [[result(devices), spoken(words.DONE[kind].format(thing=said(home, devices[0]), **values))]]
 
 
 def device_exchange(home, devices):
@@ -356,7 +293,7 @@ def known_requests(files):
 
 
 def conversation(home, number, forbidden, counts):
-    messages, left = [{"role": "system", "content": home.system()}], home.draw.randint(14, 20)
+    messages, left = [{"role": "system", "content": home.system()}], home.draw.randint(18, 26)
     while left:
         turns = exchange(home)
         if turns is None:
@@ -381,16 +318,18 @@ def main():
     parser.add_argument("--homes", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tools", type=Path)
+    parser.add_argument("--sentences", type=Path)
     parser.add_argument("--not-in", nargs="*", default=[])
     if {"-h", "--help"} & set(sys.argv):
         sys.exit(print(__doc__))
     options = parser.parse_args()
     given = given_by(json.loads(options.tools.read_text(encoding="utf-8"))) if options.tools else ({},)
+    sentences = Sentences(options.sentences) if options.sentences else None
     forbidden, counts = known_requests(options.not_in), {"requests": 0, "calls": 0, "left out": 0}
     options.output.parent.mkdir(parents=True, exist_ok=True)
     with options.output.open("w", encoding="utf-8") as file:
         for number in range(options.homes):
-            home = Home(random.Random(f"{options.seed} {number}"), *given)
+            home = Home(random.Random(f"{options.seed} {number}"), *given, sentences=sentences)
             file.write(json.dumps(conversation(home, number, forbidden, counts), ensure_ascii=False) + "\n")
     print(f"home_data: {options.homes} homes in {options.output}: {counts['requests']} requests, {counts['calls']} calls, each as its "
           f"function's schema says; {counts['left out']} left out for --not-in")

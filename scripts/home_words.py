@@ -105,6 +105,11 @@ DONE = {"on": "{thing} is on.", "lit": "{thing} is on.", "unlit": "{thing} is of
         "speed": "{thing} runs at {n} percent.", "volume": "{thing} is at {n} percent.", "pause": "{thing} is paused.",
         "resume": "{thing} plays on.", "clean": "{thing} is on its way.", "dock": "{thing} drives home.",
         "add": "{item} is on {thing}.", "timer": "{n} minutes from now."}
+# Of a function, or of a function and a domain: what is then said.
+KIND_OF = {"HassTurnOn": "on", "HassTurnOff": "off", ("HassTurnOn", "cover"): "open", ("HassTurnOff", "cover"): "close",
+           ("HassTurnOn", "lock"): "lock", ("HassTurnOff", "lock"): "unlock", "HassLightSet": "brightness", "HassSetPosition": "position",
+           "HassClimateSetTemperature": "warmth", "HassSetVolume": "volume", "HassMediaPause": "pause", "HassMediaUnpause": "resume",
+           "HassVacuumStart": "clean", "HassVacuumReturnToBase": "dock", "HassListAddItem": "add"}
 NO_SUCH = ["There is no {thing} here that I could reach.", "I do not know any {thing} in this home.",
            "This home has no {thing}, so I left everything as it is."]
 WHICH = ["Which one do you mean: {names}?", "There is more than one: {names}. Which one?"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes an adapter with which SmolLM2 calls Home Assistant's functions: invented homes (scripts/home_data.py), then
+# Makes an adapter with which a small model calls Home Assistant's functions: invented homes (scripts/home_data.py), then
 # training. Each step is kept in runs/home and not repeated; a step that was killed resumes. docs/training.md says how
 # long it takes.
 #
@@ -29,7 +29,11 @@ predgen=${PREDGEN:-$root/build/predgen}
 
 . scripts/step.sh
 
-step "$runs/homes.jsonl" "Invented homes" python3 scripts/home_data.py --output "$runs/homes.jsonl" "${data[@]}"
+python=$(scripts/setup.sh)
+step "$runs/sentences/hassil" "Home Assistant's sentences (CC BY 4.0)" \
+  "$python" -m pip install --quiet --no-deps --target "$runs/sentences" $(grep -E '^(hassil|home-assistant|unicode-rbnf)' requirements-clients.txt)
+step "$runs/homes.jsonl" "Invented homes" \
+  "$python" scripts/home_data.py --output "$runs/homes.jsonl" --sentences "$runs/sentences" "${data[@]}"
 step "$runs/adapter/final/adapter_config.json" "Adapter" \
   "$predgen" train --config configs/train/home.yaml --resume auto "${train[@]}"
 echo "Try it: $predgen serve --adapter $runs/adapter/final --chat-template configs/templates/chatml_tools.jinja --constrain-names"

@@ -13,10 +13,11 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "home_data.py"
-sys.path.insert(0, str(SCRIPT.parent))
+sys.path[:0] = [str(SCRIPT.parent), str(ROOT / "tests/cli")]
 sys.dont_write_bytecode = True
 
 import home_data  # noqa: E402
+import other_clients  # noqa: E402
 
 KNOWN = {home_data.line_of(tool).strip(): tool
          for tool in [*sum(home_data.TOOLS.values(), []), *home_data.LOOKS, home_data.CLOCK, home_data.TIMER]}
@@ -67,8 +68,13 @@ def as_request(row):
     return messages, tools
 
 
+# Half of these requests follow the sentences of Home Assistant's own intents.
+of_sentences = make("--homes", 60, "--seed", 2, "--sentences", other_clients.FOLDER)
+check(of_sentences == make("--homes", 60, "--seed", 2, "--sentences", other_clients.FOLDER), "the same homes with sentences")
+check(of_sentences != make("--homes", 60, "--seed", 2), "sentences make a difference")
+
 kinds = {"calls": 0, "pairs": 0, "silent": 0}
-for row in rows:
+for row in rows + of_sentences:
     messages, tools = as_request(row)
     check(template.render(messages=messages, tools=tools) == chatml(row["messages"]), "the template gives the row's text")
     schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools}
@@ -92,6 +98,27 @@ known = next(ask for ask in sorted(asks) if ask.startswith("Turn on"))
 (folder / "evaluation.yaml").write_text(f'- sentences:\n  - "{known.upper()}!"\n')
 left = {one["content"] for row in make("--homes", 60, "--not-in", folder / "evaluation.yaml") for one in row["messages"]}
 check(known not in left and len(left & asks) > 100, f"an evaluation's request is left out: {known}")
+
+# What is meant is there: every template, drawn until it fits, says the device or the area that its call names.
+sentences = home_data.Sentences(other_clients.FOLDER)
+unused = set(sentences.entries)
+for number in range(400):
+    home = home_data.Home(home_data.random.Random(f"fit {number}"), {}, sentences=sentences)
+    drawn = sentences.draw(home, ["soap"], lambda home, device: device["name"])
+    if drawn is None:
+        continue
+    text, function, arguments, devices = drawn
+    unused.discard({"GetLiveContext": "HassGetState"}.get(function, function))
+    if "name" in arguments:
+        check(arguments["name"] in text or len([one for one in home.devices if one["domain"] == devices[0]["domain"]]) == 1
+              or devices == [one for one in home.devices if one["area"] == devices[0]["area"] and one["domain"] == devices[0]["domain"]],
+              f"{text!r} names {arguments}")
+    if "area" in arguments:
+        check(arguments["area"].lower() in text.lower() or arguments["area"] == home.here, f"{text!r} is in {arguments}")
+        check(devices and all(one["area"] == arguments["area"] and one["domain"] in arguments["domain"] for one in devices), f"{drawn}")
+    for value in arguments.values():
+        check(not isinstance(value, int) or str(value) in text or value in (1, 100), f"{text!r} has {value}")
+check(unused <= {"HassClimateGetTemperature", "HassStartTimer"}, f"every intent comes: {unused}")
 
 # A request as a client sends it, in responses: its functions, and in half of the homes its instructions.
 known = {home_data.name_of(tool): tool["function"] for tool in KNOWN.values()}
