@@ -1,12 +1,14 @@
 #include "serve/home_names.h"
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
 
 #include "core/error.h"
 #include "core/json.h"
+#include "serve/meant_devices.h"
 
 namespace predgen::serve {
 namespace {
@@ -88,9 +90,7 @@ bool is_for(std::string_view function, const std::string& domain) {
   if (function.starts_with("HassMedia") || function.starts_with("HassSetVolume")) {
     return domain == "media_player";
   }
-  // What only tells something cannot be switched.
-  return !is_any({"sensor", "binary_sensor", "weather", "person", "device_tracker", "todo",
-                  "calendar", "event", "sun", "zone"});
+  return !only_tells(domain) && !is_any({"todo", "calendar"});  // else it can be switched
 }
 
 /// What the devices that a function is for are called.
@@ -99,11 +99,12 @@ struct Names {
   std::vector<std::string> areas{}, shared_areas{}, domains{};
 };
 
-Names names_for(std::string_view function, const std::vector<HomeDevice>& home) {
+Names names_for(std::string_view function, const MeantDevices& meant,
+                const std::vector<HomeDevice>& home) {
   Names names;
-  for (const HomeDevice& device : home) {
+  for (const HomeDevice& device : meant.devices) {
     if (!is_for(function, device.domain)) continue;
-    for (const std::string& name : device.names) {
+    for (const std::string& name : meant.is_kind ? std::vector<std::string>() : device.names) {
       const bool is_shared =
           std::ranges::count_if(home, [&](const HomeDevice& other) {
             return is_for(function, other.domain) && std::ranges::count(other.names, name) > 0;
@@ -112,7 +113,9 @@ Names names_for(std::string_view function, const std::vector<HomeDevice>& home) 
       if (!is_shared) continue;
       for (const std::string& area : device.areas) add(area, names.shared_areas);
     }
-    for (const std::string& area : device.areas) add(area, names.areas);
+    for (const std::string& area : device.areas) {
+      if (std::ranges::count(meant.areas, area) > 0) add(area, names.areas);
+    }
     add(device.domain, names.domains);
   }
   return names;
@@ -175,7 +178,28 @@ Json ways_to_call(std::string_view function, const Json& parameters, const Names
   return ways;
 }
 
+/// Makes a function's schema take what can be done with `meant`; false: nothing can.
+bool hold_to_home(std::string_view function, Json& parameters, const MeantDevices& meant,
+                  const std::vector<HomeDevice>& home, int64_t& left) {
+  if (function.empty() || !parameters.is_object()) return true;
+  const Json properties = parameters.value("properties", Json());
+  if (!properties.is_object()) return true;
+  parameters["additionalProperties"] = false;
+  // Timers have names of their own.
+  if (function.find("Timer") != std::string_view::npos || parameters.contains("anyOf")) return true;
+  const Json ways = ways_to_call(function, parameters, names_for(function, meant, home), left);
+  if (ways.empty()) return !properties.contains("name") && !properties.contains("area");
+  parameters = Json{{"anyOf", ways}};
+  return true;
+}
+
 }  // namespace
+
+bool only_tells(const std::string& domain) {
+  constexpr std::array<std::string_view, 8> kDomains{
+      "sensor", "binary_sensor", "weather", "person", "device_tracker", "event", "sun", "zone"};
+  return std::ranges::find(kDomains, domain) != kDomains.end();
+}
 
 std::vector<HomeDevice> read_home(const std::string& prompt) {
   std::vector<HomeDevice> home;
@@ -225,27 +249,29 @@ std::vector<HomeDevice> read_home(const std::vector<Message>& messages) {
   return read_home(prompt);
 }
 
-ToolSet with_home_names(ToolSet tools, const std::vector<Message>& messages) {
+ToolSet with_home_names(ToolSet tools, const std::vector<Message>& messages,
+                        const std::string& words) {
   if (tools.empty()) return tools;
   const std::vector<HomeDevice> home = read_home(messages);
   if (home.empty()) return tools;
-  Json list = Json::parse(tools.json);
+  const MeantDevices meant = meant_by(words, home);
+  ToolSet possible{.json = {}, .names = tools.names, .strict = tools.strict};
+  Json list = Json::array();
   int64_t left = kMostPlaces;
-  for (Json& tool : list) {
-    Json& function = tool["function"];
-    Json& parameters = function["parameters"];
-    const std::string name = function["name"].get<std::string>();
-    const std::string_view own = own_name(name);
-    if (own.empty()) continue;
-    if (!parameters.is_object() || !parameters.value("properties", Json()).is_object()) continue;
-    parameters["additionalProperties"] = false;
-    // Timers have names of their own.
-    if (own.find("Timer") != std::string_view::npos || parameters.contains("anyOf")) continue;
-    const Json ways = ways_to_call(own, parameters, names_for(own, home), left);
-    if (!ways.empty()) parameters = Json{{"anyOf", ways}};
+  for (Json& tool : Json::parse(tools.json)) {
+    const std::string name = tool["function"]["name"].get<std::string>();
+    Json& parameters = tool["function"]["parameters"];
+    if (hold_to_home(own_name(name), parameters, meant, home, left)) {
+      list.push_back(tool);
+    } else {
+      std::erase(possible.names, name);
+      std::erase(possible.strict, name);
+    }
   }
-  tools.json = list.dump();
-  return tools;
+  // Nothing can be done with what is said, so the model may mean something else.
+  if (list.empty()) return with_home_names(std::move(tools), messages, "");
+  possible.json = list.dump();
+  return possible;
 }
 
 }  // namespace predgen::serve

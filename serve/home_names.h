@@ -16,6 +16,9 @@ struct HomeDevice {
   bool operator==(const HomeDevice&) const = default;
 };
 
+/// Whether nothing can be done with devices of this domain, such as "sensor".
+bool only_tells(const std::string& domain);
+
 /// The list of entities that Home Assistant puts into its system prompt: a YAML list of `names`,
 /// `domain` and `areas`, where names and areas are separated by commas. Anything else in the text
 /// is passed over.
@@ -26,8 +29,10 @@ std::vector<HomeDevice> read_home(const std::vector<Message>& messages);
 /// `tools` in which Home Assistant's own functions take what it can carry out in the home that the
 /// system messages list: either the name of a device that the function is for (with its area, if
 /// others are called so, too), or an area with such devices and their domain; then the function's
-/// other arguments, but no floors and no classes of devices, which the list does not have.
+/// other arguments, but no floors and no classes of devices, which the list does not have. Only
+/// what `words`, the user's, can mean (meant_by()): a function that is for none of it is left out.
 /// Functions for timers, those of others, and all without such a list stay as they are.
-ToolSet with_home_names(ToolSet tools, const std::vector<Message>& messages);
+ToolSet with_home_names(ToolSet tools, const std::vector<Message>& messages,
+                        const std::string& words = "");
 
 }  // namespace predgen::serve

@@ -23,6 +23,13 @@ namespace predgen::serve {
 
 namespace {
 
+/// What the user said last.
+std::string words_of(const std::vector<Message>& messages) {
+  const auto said = std::find_if(messages.rbegin(), messages.rend(),
+                                 [](const Message& one) { return one.role == "user"; });
+  return said == messages.rend() ? "" : said->content;
+}
+
 ApiError invalid(const std::string& field, const UserError& error) {
   return ApiError({.param = field, .code = "invalid_value"},
                   fmt::format("invalid value for '{}': {}", field, error.what()));
@@ -99,7 +106,11 @@ std::shared_ptr<const Grammar> Completer::grammar(const CompletionRequest& reque
                     .start = start};
   if (rules.allow_anything()) return nullptr;
   try {
-    if (names_home) rules.tools = with_home_names(request.tools, std::get<0>(request.prompt));
+    if (names_home) {
+      const auto& messages = std::get<0>(request.prompt);
+      // Who requires a call may mean more than was said.
+      rules.tools = with_home_names(request.tools, messages, is_required ? "" : words_of(messages));
+    }
     if (rules.tools != request.tools) {  // the assistant of a home says no JSON
       const bool is_behind_results = std::get<0>(request.prompt).back().role != "user";
       rules.json = is_behind_results ? AnswerRules::NamedJson::kForbidden  // a model may repeat it

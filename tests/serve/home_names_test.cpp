@@ -140,6 +140,47 @@ TEST(HomeNames, AreNotThoseOfTimersAndOthers) {
   EXPECT_EQ(list, before);
 }
 
+/// What each function may be called with after a user's words: names, or areas with their domains.
+Json possible(const std::string& words) {
+  Json list =
+      Json::array({function("HassTurnOn"), function("HassLightSet"), function("HassFanSetSpeed")});
+  const ToolSet named = with_home_names({.json = list.dump(),
+                                         .names = {"HassTurnOn", "HassLightSet", "HassFanSetSpeed"},
+                                         .strict = {"HassFanSetSpeed"}},
+                                        {{.role = "system", .content = kHome}}, words);
+  Json all = Json::object();
+  for (const Json& tool : Json::parse(named.json)) {
+    const std::string name = tool["function"]["name"].get<std::string>();
+    EXPECT_EQ(std::ranges::count(named.names, name), 1) << name;
+    for (const Json& way : tool["function"]["parameters"]["anyOf"]) {
+      const Json& which = way["properties"];
+      all[name].push_back(which.contains("name")
+                              ? which["name"]["enum"]
+                              : Json{{which["area"]["enum"], which["domain"]["items"]["enum"]}});
+    }
+  }
+  EXPECT_EQ(named.names.size(), all.size());
+  EXPECT_EQ(std::ranges::count(named.strict, "HassFanSetSpeed"), all.contains("HassFanSetSpeed"));
+  return all;
+}
+
+TEST(HomeNames, AreThoseThatTheUsersWordsCanMean) {
+  EXPECT_EQ(possible("Could you turn the spot on?"), Json::parse(R"({
+      "HassTurnOn": [["Lamp", "Spot"]], "HassLightSet": [["Lamp", "Spot"]]})"))
+      << "the other device and its functions are left out";
+  EXPECT_EQ(possible("Something on in the hall, please."), Json::parse(R"({
+      "HassTurnOn": [["Fan"], [["Hall"], ["fan"]]], "HassFanSetSpeed": [["Fan"], [["Hall"], ["fan"]]]})"));
+  EXPECT_EQ(possible("The lights in the den, please."), Json::parse(R"({
+      "HassTurnOn": [[["Den"], ["light"]]], "HassLightSet": [[["Den"], ["light"]]]})"));
+  EXPECT_EQ(possible("Turn everything on."), possible("")) << "nothing is named";
+  EXPECT_EQ(possible("What does the meter say?"), possible("")) << "a sensor's name";
+  const ToolSet fans{.json = Json::array({function("HassFanSetSpeed")}).dump(),
+                     .names = {"HassFanSetSpeed"}};
+  const std::vector<Message> home{{.role = "system", .content = kHome}};
+  EXPECT_EQ(with_home_names(fans, home, "The lamp, please."), with_home_names(fans, home, ""))
+      << "nothing can be done with it, so something else may be meant";
+}
+
 TEST(HomeNames, AreFreeWithoutAList) {
   EXPECT_EQ(with_home_names(tools(), {{.role = "system", .content = "Hello."}}), tools());
   EXPECT_EQ(with_home_names({}, {{.role = "system", .content = kPrompt}}), ToolSet());
