@@ -42,9 +42,9 @@ void ToolRounds::offer_tools(Session& session) const {
   session.set_tools(tools);
   if (form_of_) {
     const EngineLock::Release rest(session.config().rests);
-    using NamedJson = AnswerRules::NamedJson;
-    session.set_constraint(form_of_({.tools = tools, .json = NamedJson::kCall}),
-                           form_of_({.tools = tools, .json = NamedJson::kForbidden}));
+    const AnswerRules rules{.tools = tools};
+    session.set_constraint(form_of_(spoken(rules, /*is_behind_results=*/false)),
+                           form_of_(spoken(rules, /*is_behind_results=*/true)));
   }
   session.set_history(session.history());
 }

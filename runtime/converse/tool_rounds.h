@@ -44,9 +44,7 @@ class ToolRounds {
   void set_listener(std::function<void(const ToolEvent&)> on_event) {
     on_event_ = std::move(on_event);
   }
-  /// What answers under such rules are held to; null: anything. The rules are those of speech: JSON
-  /// is a call in the answer to the user's words, and forbidden behind results, which models
-  /// repeat.
+  /// What answers under such rules are held to; null: anything. The rules are those of spoken().
   using FormOf = std::function<std::shared_ptr<const TokenConstraint>(const AnswerRules& rules)>;
   /// From the next offer_tools() on. Called while the engine is given up.
   void set_form(FormOf form_of) { form_of_ = std::move(form_of); }

@@ -102,8 +102,7 @@ std::shared_ptr<const Grammar> Completer::grammar(const CompletionRequest& reque
     if (names_home) rules.tools = with_home_names(request.tools, std::get<0>(request.prompt));
     if (rules.tools != request.tools) {  // the assistant of a home says no JSON
       const bool is_behind_results = std::get<0>(request.prompt).back().role != "user";
-      rules.json = is_behind_results ? AnswerRules::NamedJson::kForbidden  // a model may repeat it
-                                     : AnswerRules::NamedJson::kCall;
+      rules = spoken(std::move(rules), is_behind_results);
     }
     return grammars_.compile(rules);
   } catch (const UserError& error) {
