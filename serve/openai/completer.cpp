@@ -228,7 +228,11 @@ CompletionResult Completer::complete(const Job& job, int64_t choice, const Sink&
     return config_.tools.constrain_names ? answer_of_home(request, is_first, to, once)
                                          : once(request, is_first, to);
   };
-  return job.has_own_ ? tools_->complete(job.request_, sink, stop, answer)
+  const auto say = [&](const std::string& text) {
+    const EngineLock::Hold hold(engine_lock_, job.client_);
+    sink.on_text(text);
+  };
+  return job.has_own_ ? tools_->complete(job.request_, sink, stop, answer, say)
                       : answer(job.request_, true, sink);
 }
 
