@@ -19,6 +19,8 @@ struct ToolResult {
   Status status = Status::kDone;
   /// For the model: what the tool said, or in plain words why there is nothing. Bounded.
   std::string text;
+  /// Of a call that is not done: its server was asked and did not answer, so that it may be.
+  bool may_have_happened = false;
 };
 std::string to_string(ToolResult::Status status);  // "done", "failed", "timed out", ..
 

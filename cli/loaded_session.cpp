@@ -104,22 +104,12 @@ LoadedSession::LoadedSession(const ConversationOptions& options,
     rounds_->set_form([this, thinks = config.thinks](AnswerRules rules) {
       // Who reads may have asked for it, and thoughts have anything.
       if (!voice_ || thinks) rules.json = AnswerRules::NamedJson::kText;
-      return form_of_calls(rules, thinks);
+      return held_if_possible(
+          [&] { return call_constraint(*grammars_, rules, *tokenizer_, thinks); });
     });
     rounds_->offer_tools(*session_);
   }
   session_->set_history({});
-}
-
-std::shared_ptr<const TokenConstraint> LoadedSession::form_of_calls(const AnswerRules& rules,
-                                                                    bool thinks) {
-  if (rules.tools.empty()) return nullptr;
-  try {
-    return call_constraint(*grammars_, rules, *tokenizer_, thinks);
-  } catch (const UserError& error) {  // a server may say anything
-    spdlog::warn("calls are not held to their form: {}", error.what());
-    return nullptr;
-  }
 }
 
 void LoadedSession::drain() {

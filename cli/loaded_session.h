@@ -75,9 +75,6 @@ class LoadedSession {
   void drain();
 
  private:
-  /// Null: anything.
-  std::shared_ptr<const TokenConstraint> form_of_calls(const AnswerRules& rules, bool thinks);
-
   std::unique_ptr<const Checkpoint> checkpoint_;
   std::unique_ptr<Tokenizer> tokenizer_;
   std::optional<Engine> engine_, draft_;

@@ -162,14 +162,10 @@ MethodRunner::MethodRunner(const EvalConfig& config, const RunCost& cost, const 
   for (const std::string& name : config.methods) methods_.push_back(parse_method(name));
   stages_.resize(methods_.size());
   if (models.tools && any_method(config, &Method::grammar)) {
-    GrammarCompiler grammars(models.tokenizer);
-    const auto form = [&](AnswerRules rules) {
-      rules.tools = tool_set(*models.tools);
-      return call_constraint(grammars, std::move(rules), models.tokenizer, /*thinks=*/false);
+    grammars_.emplace(models.tokenizer);
+    form_of_ = [this](const AnswerRules& rules) {
+      return call_constraint(*grammars_, rules, models_.tokenizer, /*thinks=*/false);
     };
-    first_form_ = form({.json = AnswerRules::NamedJson::kCall});
-    later_form_ = form({.json = AnswerRules::NamedJson::kForbidden});
-    text_form_ = form({.calls = AnswerRules::Calls::kForbidden});
   }
   if (cost.costs.is_known()) return;
   for (size_t i = 0; i < methods_.size(); ++i) {
@@ -188,8 +184,9 @@ std::unique_ptr<MethodRunner::Stage> MethodRunner::make_stage(const EvalTurn& tu
                                                               const Method& method) {
   SessionConfig session = session_config(config_, models_, turn, method, costed_);
   if (method.grammar) {
-    session.constraint = first_form_;
-    session.behind_results = later_form_;
+    const AnswerRules rules{.tools = session.tools};
+    session.constraint = form_of_(spoken(rules, /*is_behind_results=*/false));
+    session.behind_results = form_of_(spoken(rules, /*is_behind_results=*/true));
   }
   session.max_context = capacity_ > 0 ? capacity_ : cache_capacity(config_, models_, turn);
   auto stage = std::make_unique<Stage>(make_clock(config_, cost_, models_.stop));
@@ -246,13 +243,7 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, size_t number, AudioSink* si
   if (models_.tools) {
     ToolRoundOptions options = config_.tools;
     if (!method.early) options.early_calls = 0;
-    ToolRounds::FormOf form;
-    if (method.grammar) {
-      form = [this](const AnswerRules& rules) {
-        if (rules.calls == AnswerRules::Calls::kForbidden) return text_form_;
-        return rules.json == AnswerRules::NamedJson::kCall ? first_form_ : later_form_;
-      };
-    }
+    const ToolRounds::FormOf form = method.grammar ? form_of_ : nullptr;
     ToolTurn with_tools = run_tool_turn(session, source, observer, models_.stop, *models_.tools,
                                         options, form, models_.tokenizer, clock);
     row.result = std::move(with_tools.result);

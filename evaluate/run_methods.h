@@ -14,9 +14,11 @@
 #include "evaluate/repeated_values.h"
 #include "evaluate/run_cost.h"
 #include "evaluate/tool_outcome.h"
+#include "runtime/converse/tool_rounds.h"
 #include "runtime/converse/turn.h"
 #include "runtime/engine/engine.h"
 #include "runtime/generate/make_generator.h"
+#include "text/grammar/grammar_compiler.h"
 #include "text/tokenizer.h"
 #include "voice/voice.h"
 
@@ -109,9 +111,10 @@ class MethodRunner {
   const RunCost& cost_;
   const EvalModels& models_;
   std::vector<Method> methods_;
-  GeneratorConfig costed_;                                                      // with pass costs
-  std::shared_ptr<const TokenConstraint> first_form_, later_form_, text_form_;  // with a grammar
-  int64_t capacity_ = 0;  // tokens for any turn of a set with tools; 0: not known
+  GeneratorConfig costed_;  // with pass costs
+  std::optional<GrammarCompiler> grammars_;
+  ToolRounds::FormOf form_of_;  // of methods with a grammar
+  int64_t capacity_ = 0;        // tokens for any turn of a set with tools; 0: not known
   std::vector<std::unique_ptr<Stage>> stages_;  // of each method; null: none is kept
 };
 

@@ -79,9 +79,9 @@ Settings tools_settings(ServeConfig& config) {
               "calls of Home Assistant's functions are such as the home in its system prompt "
               "can carry out")
           .as("--constrain-names")};
-  return together(
-      {own, only(settings_of(config.tools.rounds),
-                 {"tool_rounds", "early_calls", "early_stable", "early_seconds", "early_age"})});
+  return together({own, only(settings_of(config.tools.rounds),
+                             {"tool_rounds", "act_within", "early_calls", "early_stable",
+                              "early_seconds", "early_age"})});
 }
 
 Settings realtime_settings(ServeConfig& config, const Settings& session) {

@@ -43,16 +43,17 @@ HttpUrl parse_http_url(const std::string& url) {
                   shortened(first_line(url)));
 }
 
-std::string refusal(int status) {
+void throw_refusal(int status) {
   switch (status) {
     case 401:
     case 403:
-      return fmt::format("refuses the request ({}): give it a key, as {}", status,
-                         R"("headers": {"Authorization": "Bearer ${KEY}"})");
+      throw NotDone("refuses the request ({}): give it a key, as {}", status,
+                    R"("headers": {"Authorization": "Bearer ${KEY}"})");
     case 404:
-      return "has no MCP at this address (404): the path is often /mcp";
+      throw NotDone("has no MCP at this address (404): the path is often /mcp");
     default:
-      return fmt::format("answers with HTTP status {}", status);
+      if (status / 100 == 4) throw NotDone("answers with HTTP status {}", status);
+      throw ServerError("answers with HTTP status {}", status);
   }
 }
 
@@ -87,7 +88,10 @@ struct HttpExchange::State {
 HttpExchange::HttpExchange(const HttpUrl& url, Deadline deadline, const std::stop_token& stop)
     : url_(url), stop_(stop), state_(std::make_unique<State>(deadline, stop)) {}
 
-HttpExchange::~HttpExchange() = default;
+HttpExchange::~HttpExchange() {
+  HttpCode ignored;
+  state_->stream.socket().close(ignored);  // a socket's destructor would send what is left
+}
 
 template <typename Begin>
 void HttpExchange::run(const Begin& begin) {
@@ -102,21 +106,32 @@ void HttpExchange::run(const Begin& begin) {
   throw ServerError("cannot be asked: {}", result->message());
 }
 
+void HttpExchange::connect() {
+  asio::ip::tcp::resolver::results_type places;
+  try {
+    run([&](auto done) {
+      state_->resolver.async_resolve(url_.host, url_.port,
+                                     [&places, done](const HttpCode& error, const auto& found) {
+                                       places = found;
+                                       done(error);
+                                     });
+    });
+    run([&](auto done) { state_->stream.async_connect(places, done); });
+  } catch (const ServerError& error) {
+    throw NotDone("{}", error.what());
+  }
+}
+
 HttpExchange::Head HttpExchange::send(const std::string& method,
                                       const std::map<std::string, std::string>& headers,
                                       const std::string& body) {
-  asio::ip::tcp::resolver::results_type places;
-  run([&](auto done) {
-    state_->resolver.async_resolve(url_.host, url_.port,
-                                   [&places, done](const HttpCode& error, const auto& found) {
-                                     places = found;
-                                     done(error);
-                                   });
-  });
-  run([&](auto done) { state_->stream.async_connect(places, done); });
+  connect();
   HttpCode ignored;
-  ::fcntl(state_->stream.socket().native_handle(), F_SETFD, FD_CLOEXEC);
-  state_->stream.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+  asio::ip::tcp::socket& socket = state_->stream.socket();
+  ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  // Who gives up takes back what has not left yet: it must not arrive when the network is back.
+  socket.set_option(asio::socket_base::linger(true, 0), ignored);
   http::request<http::string_body> request{http::string_to_verb(method), url_.path, 11};
   for (const auto& [name, value] : headers) request.set(name, value);
   request.set(http::field::host, url_.authority());
@@ -128,6 +143,7 @@ HttpExchange::Head HttpExchange::send(const std::string& method,
   run([&](auto done) {
     http::async_read_header(state_->stream, state_->buffer, state_->parser, done);
   });
+  socket.set_option(asio::socket_base::linger(false, 0), ignored);
   const auto& answer = state_->parser.get();
   const auto header = [&](const char* name) {
     const auto value = answer[name];

@@ -18,8 +18,8 @@ using HttpUrl = HostUrl;
 /// UserError says what an address looks like, and what to do about https.
 HttpUrl parse_http_url(const std::string& url);
 
-/// What such a status says of a server, as ServerError has it.
-std::string refusal(int status);
+/// ServerError for such a status; NotDone if by it the server has not tried.
+[[noreturn]] void throw_refusal(int status);
 
 /// After which a stream that a server may go on with forever is asked for again.
 inline constexpr std::chrono::hours kLongestStream{24};
@@ -27,8 +27,9 @@ inline constexpr std::chrono::hours kLongestStream{24};
 /// One request of HTTP/1.1 and its answer, over a connection of its own. Used by one thread.
 class HttpExchange {
  public:
-  /// All below throws ServerError after `deadline`, or if the server does not speak HTTP or is not
-  /// there, and Interrupted after a stop. (A name that takes long to resolve delays either.)
+  /// All below throws ServerError after `deadline`, or if the server does not speak HTTP, NotDone
+  /// if it is not there, and Interrupted after a stop. (A name that takes long to resolve delays
+  /// either.)
   HttpExchange(const HttpUrl& url, Deadline deadline, const std::stop_token& stop);
   ~HttpExchange();
 
@@ -51,6 +52,7 @@ class HttpExchange {
   struct State;
   template <typename Begin>
   void run(const Begin& begin);
+  void connect();
 
   const HttpUrl& url_;
   const std::stop_token stop_;

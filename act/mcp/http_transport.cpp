@@ -85,7 +85,7 @@ void SseTransport::send(const Json& message, Deadline deadline, const std::stop_
   const HttpUrl to = address(deadline, stop);
   HttpExchange exchange(to, deadline, stop);
   const HttpExchange::Head head = exchange.send("POST", server_.headers, to_text(message));
-  if (head.status / 100 != 2) throw ServerError(refusal(head.status));
+  if (head.status / 100 != 2) throw_refusal(head.status);
 }
 
 HttpUrl SseTransport::address(Deadline deadline, const std::stop_token& stop) {
@@ -93,8 +93,8 @@ HttpUrl SseTransport::address(Deadline deadline, const std::stop_token& stop) {
   const bool is_known = changed_.wait_until(
       lock, stop, deadline, [&]() REQUIRES(mutex_) { return address_ || !failure_.empty(); });
   throw_if_stopped(stop);
-  if (!is_known) throw ServerError("has not named an address for messages in time");
-  if (!failure_.empty()) throw ServerError(failure_);
+  if (!is_known) throw NotDone("has not named an address for messages in time");
+  if (!failure_.empty()) throw NotDone(failure_);
   return *address_;
 }
 
@@ -103,7 +103,7 @@ void SseTransport::read(const std::stop_token& stop) {
   std::map<std::string, std::string> headers = server_.headers;
   headers["Accept"] = "text/event-stream";
   const HttpExchange::Head head = exchange.send("GET", headers, "");
-  if (head.status != 200) throw ServerError(refusal(head.status));
+  if (head.status != 200) throw_refusal(head.status);
   if (!head.is_stream()) throw ServerError("answers without a stream of events");
   SseReader reader;
   for (auto bytes = exchange.read_some(); !bytes.empty(); bytes = exchange.read_some()) {
@@ -242,10 +242,10 @@ void HttpTransport::refuse(int status) {
     const Lock lock(mutex_);
     has_session = !session_.empty();
   }
-  if (status != 404 || !has_session) throw ServerError(refusal(status));
+  if (status != 404 || !has_session) throw_refusal(status);
   const std::string why = "has forgotten the conversation";
   handler_.on_end(why);
-  throw ServerError(why);
+  throw NotDone(why);
 }
 
 bool HttpTransport::take_stream(HttpExchange& exchange, SseReader& reader, int64_t id) {

@@ -121,7 +121,7 @@ Json McpClient::request(const std::string& method, Json params, double timeout_s
   int64_t id = 0;
   {
     const Lock lock(mutex_);
-    if (lost_) throw ServerError(*lost_);
+    if (lost_) throw NotDone(*lost_);
     id = next_id_++;
     pending_[id].on_progress = on_progress;
   }
@@ -132,6 +132,9 @@ Json McpClient::request(const std::string& method, Json params, double timeout_s
     transport_->send(message_of(method, params, id), deadline, stop);
     return wait_for(id, deadline, timeout_s, stop);
   } catch (const Refusal&) {
+    throw;
+  } catch (const NotDone&) {
+    abandon(id, /*can_cancel=*/false);
     throw;
   } catch (const std::exception&) {
     abandon(id, can_cancel);

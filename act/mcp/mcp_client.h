@@ -45,7 +45,8 @@ class McpClient : private MessageHandler {
   /// send_cancellations(). Any thread, which may hold this one's lock.
   McpClient(const MakeTransport& make_transport, std::function<void()> wake);
 
-  // Each waits for its answer. ServerError, NoAnswer or Refusal; Interrupted after a stop.
+  // Each waits for its answer. ServerError (NotDone, NoAnswer) or Refusal; Interrupted after a
+  // stop.
 
   /// To be called first.
   void initialize(double timeout_s, const std::stop_token& stop);

@@ -22,6 +22,12 @@ class ServerError : public Error {
   using Error::Error;
 };
 
+/// The same, and what the server was asked is not done: it did not get it, or says no.
+class NotDone : public ServerError {
+ public:
+  using ServerError::ServerError;
+};
+
 using Deadline = std::chrono::steady_clock::time_point;
 inline Deadline in_seconds(double seconds) {
   return std::chrono::steady_clock::now() + steady_seconds(seconds);

@@ -180,9 +180,7 @@ void ToolServer::read_prompt(McpClient& client, const std::stop_token& stop) {
 }
 
 std::optional<Tool> ToolServer::read_tool(const Json& listed) const {
-  Tool tool{.server = entry_.name,
-            .own_name = listed["name"].get<std::string>(),
-            .timeout_s = limits_.call_s};
+  Tool tool{.server = entry_.name, .own_name = listed["name"].get<std::string>(), .timeout_s = 0};
   tool.name = plain_name(tool.own_name);
   const auto description = listed.find("description");
   if (description != listed.end() && description->is_string()) {
@@ -199,6 +197,8 @@ std::optional<Tool> ToolServer::read_tool(const Json& listed) const {
   const bool has_hints = hints != listed.end() && hints->is_object();
   tool.effects = effects_of(has_hints ? *hints : Json());
   apply_rule(tool, has_hints);
+  const bool only_reads = tool.effects == Effects::kRead;
+  if (tool.timeout_s == 0) tool.timeout_s = only_reads ? limits_.read_s : limits_.effect_s;
   return tool;
 }
 
@@ -234,6 +234,12 @@ ToolResult ToolServer::run(const Tool& tool, const std::string& arguments,
     return {Status::kUnavailable,
             fmt::format("Error: the service '{}' is not there at the moment.", entry_.name)};
   }
+  const bool may = tool.effects != Effects::kRead;
+  const std::string also = may ? " It may have happened all the same." : "";
+  const std::string service = fmt::format("Error: the service '{}'", entry_.name);
+  const auto told = [&](const std::exception& error) {
+    return bounded(error.what(), limits_.result_bytes);
+  };
   try {
     const Json parsed = parse_client_json(arguments, "the arguments");
     if (!parsed.is_object()) return {Status::kFailed, "Error: the arguments must be an object."};
@@ -241,22 +247,17 @@ ToolResult ToolServer::run(const Tool& tool, const std::string& arguments,
         client->call_tool(tool.own_name, parsed, tool.timeout_s, stop, on_progress),
         limits_.result_bytes);
   } catch (const Interrupted&) {
-    return {Status::kCancelled,
-            tool.effects == Effects::kRead
-                ? "Cancelled: the user did not wait."
-                : "Cancelled: the user did not wait. It may have happened all the same."};
-  } catch (const NoAnswer&) {
-    return {Status::kTimedOut,
-            fmt::format(
-                "Error: '{}' has not answered within {:g} seconds.{}", entry_.name, tool.timeout_s,
-                tool.effects == Effects::kRead ? "" : " It may have happened all the same.")};
+    return {Status::kCancelled, "Cancelled: the user did not wait." + also, may};
+  } catch (const NoAnswer& error) {
+    return {Status::kTimedOut, fmt::format("{} {}.{}", service, error.what(), also), may};
   } catch (const Refusal& refusal) {
-    return {Status::kFailed, "Error: " + bounded(refusal.what(), limits_.result_bytes)};
+    return {Status::kFailed, "Error: " + told(refusal)};
   } catch (const UserError& error) {
     return {Status::kFailed, fmt::format("Error: {}", error.what())};
+  } catch (const NotDone& error) {
+    return {Status::kUnavailable, fmt::format("{} {}.", service, told(error))};
   } catch (const ServerError& error) {
-    return {Status::kUnavailable, fmt::format("Error: the service '{}' {}.", entry_.name,
-                                              bounded(error.what(), limits_.result_bytes))};
+    return {Status::kUnavailable, fmt::format("{} {}.{}", service, told(error), also), may};
   }
 }
 

@@ -18,7 +18,8 @@ namespace predgen::act {
 
 struct ToolLimits {
   double connect_s = 20;          // until a server is there and has listed its tools
-  double call_s = 30;             // of a call, unless the file says otherwise
+  double read_s = 30;             // of a call that only reads, unless the file says otherwise
+  double effect_s = 10;           // of another; who asked would not expect it any more
   double prompt_s = 60;           // until a server is asked for its prompt again
   double retry_s = 1;             // after a server was lost; doubled up to a minute
   size_t result_bytes = 8 << 10;  // of a result

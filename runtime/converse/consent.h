@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "core/clock.h"
 #include "hear/transcripts/transcript_source.h"
 
 namespace predgen {
@@ -12,17 +13,18 @@ namespace predgen {
 /// a no, a but or a wait.
 bool is_consent(const std::string& words);
 
-/// The words of a turn, which ends without an answer if they are a yes to what was asked. Borrows
-/// the source.
+/// The words of a turn, which ends without an answer if they are a yes to what was asked. `until`:
+/// when they must be final for that; nullopt: nothing was asked. Borrows the source.
 class ConsentSource : public TranscriptSource {
  public:
-  ConsentSource(TranscriptSource& source, bool was_asked)
-      : source_(source), was_asked_(was_asked) {}
+  ConsentSource(TranscriptSource& source, std::optional<Seconds> until)
+      : source_(source), until_(until) {}
 
   std::optional<Transcript> latest(Seconds now) override { return source_.latest(now); }
   std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override {
     std::optional<Transcript> newest = source_.wait_newer(revision, clock);
-    if (!was_asked_ || !newest || !newest->is_final || !is_consent(newest->text)) return newest;
+    const bool is_answer = until_ && newest && newest->is_final && newest->time <= *until_;
+    if (!is_answer || !is_consent(newest->text)) return newest;
     yes = *newest;
     return std::nullopt;
   }
@@ -31,7 +33,7 @@ class ConsentSource : public TranscriptSource {
 
  private:
   TranscriptSource& source_;
-  const bool was_asked_;
+  const std::optional<Seconds> until_;
 };
 
 }  // namespace predgen

@@ -8,6 +8,8 @@ Settings settings_of(ToolRoundOptions& options) {
        "with tools: how often an answer may call tools and go on"},
       {"tool_filler", options.filler,
        "with --mcp: said when a tool takes more than 0.7 s, such as \"One moment.\""},
+      {"act_within", options.act_within, between(0, 3600),
+       "with tools: seconds after your last word; a call with effects that comes later asks first"},
       {"early_calls", options.early_calls, between(0, 100),
        "with tools: calls of those that only read, which may begin while you speak, in a turn"},
       {"early_stable", options.early_stable, between(0, 100),

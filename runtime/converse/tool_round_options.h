@@ -13,6 +13,7 @@ struct ToolRoundOptions {
   int64_t max_rounds = 4;  // of calls in a turn, each followed by more of the answer
   std::string filler{};    // said while the user waits for a tool; empty: nothing
   Seconds filler_after{0.7};
+  double act_within = 10;  // seconds after the user's last word; later calls with effects ask first
   // While the user speaks, of tools that only read:
   int64_t early_calls = 3;    // that may begin in a turn; 0: none
   int64_t early_stable = 1;   // later transcripts, or pauses, that must have kept a call

@@ -18,12 +18,8 @@ namespace {
 
 using act::ToolResult;
 
+constexpr Seconds kYesCounts{60};  // after the question
 constexpr const char* kTooMany = "Sorry, that takes too many steps, so I have stopped.";
-
-std::string spoken_name(std::string name) {
-  std::ranges::replace(name, '_', ' ');
-  return name;
-}
 
 }  // namespace
 
@@ -42,9 +38,9 @@ void ToolRounds::offer_tools(Session& session) const {
   session.set_tools(tools);
   if (form_of_) {
     const EngineLock::Release rest(session.config().rests);
-    using NamedJson = AnswerRules::NamedJson;
-    session.set_constraint(form_of_({.tools = tools, .json = NamedJson::kCall}),
-                           form_of_({.tools = tools, .json = NamedJson::kForbidden}));
+    const AnswerRules rules{.tools = tools};
+    session.set_constraint(form_of_(spoken(rules, /*is_behind_results=*/false)),
+                           form_of_(spoken(rules, /*is_behind_results=*/true)));
   }
   session.set_history(session.history());
 }
@@ -58,7 +54,7 @@ std::optional<TurnResult> ToolRounds::begin(Session& session, TranscriptSource& 
     observer.on_transcript(heard);
   };
   approved_.reset();
-  ConsentSource words(source, waiting_.has_value());
+  ConsentSource words(source, waiting_ ? std::optional(asked_ + kYesCounts) : std::nullopt);
   std::optional<TurnResult> result = session.run_turn(words, watched, stop);
   if (result) waiting_.reset();  // they said something else
   if (!words.yes) return result;
@@ -80,6 +76,7 @@ std::optional<TurnResult> ToolRounds::run_turn(Session& session, TranscriptSourc
   constexpr size_t kAll = std::numeric_limits<size_t>::max();
   has_acted_ = has_filler_ = false;
   answered_.clear();
+  effects_.clear();
   messages_.clear();
   offer_tools(session);
   early_.begin_turn(stop, num_calls_);
@@ -128,12 +125,17 @@ void ToolRounds::answer_calls(Session& session, TurnResult& whole, const TurnObs
       std::ranges::copy(round.calls, whole.calls.end() - std::ssize(round.calls));
       return;
     }
+    const std::string failure = effects_.failure();
     if (round.asked) {
       std::erase_if(whole.calls, [&](const ToolCall& call) {
         return call.name == round.asked->name && call.arguments == round.asked->arguments;
       });
-      return say(session, ask(*round.asked), observer, whole, stop);
+      const std::string question = ask(*round.asked);
+      say(session, joined(failure, " ", question), observer, whole, stop);
+      asked_ = clock_.now();
+      return;
     }
+    if (!failure.empty()) return say(session, failure, observer, whole, stop);
     if (is_last) return say(session, kTooMany, observer, whole, stop);
     is_first = true;
     TurnResult next = go_on(session, silent, static_cast<size_t>(number), only_text, stop);
@@ -199,18 +201,27 @@ std::string ToolRounds::result_of(Session& session, const ToolCall& call, Round&
   }
   const std::vector<act::Tool> tools = ours_.tools();
   const auto tool = std::ranges::find(tools, call.name, &act::Tool::name);
-  if (tool == tools.end()) return "Error: there is no such tool any more.";
-  const bool is_approved = approved_ && canonical_call(*approved_) == canonical_call(call);
-  if (tool->asks && !is_approved) {
+  if (tool == tools.end()) {
+    effects_.add_missing(call);
+    return "Error: there is no such tool any more.";
+  }
+  if (must_ask(*tool, call)) {
     if (round.has_others) return "Not done: the user is asked first, if nothing else is called.";
     round.asked = call;
     return "Not done yet: the user is asked first.";
   }
   approved_.reset();  // for one call
   has_acted_ = true;
-  std::string said = call_tool(session, *tool, call, stop).text;
-  answered_.add(call, tool->effects, said);
-  return said;
+  ToolResult result = call_tool(session, *tool, call, stop);
+  effects_.add(call, *tool, result);
+  answered_.add(call, tool->effects, result.text);
+  return std::move(result.text);
+}
+
+bool ToolRounds::must_ask(const act::Tool& tool, const ToolCall& call) const {
+  if (approved_ && canonical_call(*approved_) == canonical_call(call)) return false;
+  const bool is_late = clock_.now() - words_final_ > Seconds(options_.act_within);
+  return tool.asks || (is_late && tool.effects != act::Effects::kRead);
 }
 
 ToolResult ToolRounds::call_tool(Session& session, const act::Tool& tool, const ToolCall& call,
@@ -267,15 +278,8 @@ void ToolRounds::fill(Session& session, const ToolCall& call, const std::stop_to
 }
 
 std::string ToolRounds::ask(const ToolCall& call) {
-  std::string details;
-  const Json arguments = parse_json(call.arguments, "the arguments of a call");
-  for (const auto& [name, value] : arguments.items()) {
-    const std::string text = value.is_string() ? value.get<std::string>() : to_text(value);
-    details = joined(details, ", ", spoken_name(name) + " " + shortened(text, 80));
-  }
-  if (!details.empty()) details = ", with " + shortened(details, 240);
   waiting_ = call;
-  std::string question = fmt::format("Shall I call {}{}?", spoken_name(call.name), details);
+  std::string question = fmt::format("Shall I call {}?", TurnEffects::spoken_call(call));
   tell({.kind = ToolEvent::Kind::kAsked, .call = call, .text = question});
   return question;
 }

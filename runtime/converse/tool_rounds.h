@@ -18,6 +18,7 @@
 #include "runtime/converse/tool_event.h"
 #include "runtime/converse/tool_round_options.h"
 #include "runtime/converse/turn.h"
+#include "runtime/converse/turn_effects.h"
 #include "text/grammar/answer_form.h"
 #include "text/tools/tool_call.h"
 
@@ -28,8 +29,9 @@ namespace predgen {
 /// the one that it would be without them, if the tools said the same. What a tool says joins the
 /// history as its message, and the answer goes on. A tool that asks is called after the user's next
 /// words, if they are a yes. A call that was answered before in the turn (AnsweredCalls) is not
-/// made again, and after a message of such calls alone the answer is text. Used by the session's
-/// thread; borrows the rest.
+/// made again, and after a message of such calls alone the answer is text. Behind a call with
+/// effects that failed, the assistant says TurnEffects::failure(), not the model, and the turn is
+/// over. Used by the session's thread; borrows the rest.
 class ToolRounds {
  public:
   ToolRounds(act::BackgroundCalls& calls, const ToolRoundOptions& options, const Clock& clock)
@@ -44,9 +46,7 @@ class ToolRounds {
   void set_listener(std::function<void(const ToolEvent&)> on_event) {
     on_event_ = std::move(on_event);
   }
-  /// What answers under such rules are held to; null: anything. The rules are those of speech: JSON
-  /// is a call in the answer to the user's words, and forbidden behind results, which models
-  /// repeat.
+  /// What answers under such rules are held to; null: anything. The rules are those of spoken().
   using FormOf = std::function<std::shared_ptr<const TokenConstraint>(const AnswerRules& rules)>;
   /// From the next offer_tools() on. Called while the engine is given up.
   void set_form(FormOf form_of) { form_of_ = std::move(form_of); }
@@ -117,6 +117,9 @@ class ToolRounds {
                            Seconds ahead, const std::stop_token& stop);
   /// Says the filler, and tells of it.
   void fill(Session& session, const ToolCall& call, const std::stop_token& stop);
+  /// Whether the user must say yes to a call first: its tool asks, or the words that ask for it are
+  /// old.
+  bool must_ask(const act::Tool& tool, const ToolCall& call) const;
   /// Asks the user whether to make a call.
   std::string ask(const ToolCall& call);
   /// The assistant says `text` of its own, which ends the turn.
@@ -133,8 +136,10 @@ class ToolRounds {
   std::function<void(const ToolEvent&)> on_event_;
   FormOf form_of_;
   std::optional<ToolCall> waiting_;   // for the user's yes
+  Seconds asked_{0};                  // when that was
   std::optional<ToolCall> approved_;  // by it
   AnsweredCalls answered_;            // in this turn
+  TurnEffects effects_;               // of it
   std::vector<Message> messages_;     // of it
   Seconds words_final_{0};            // in it
   int64_t num_calls_ = 0;             // for ids

@@ -113,8 +113,7 @@ std::shared_ptr<const Grammar> Completer::grammar(const CompletionRequest& reque
     }
     if (rules.tools != request.tools) {  // the assistant of a home says no JSON
       const bool is_behind_results = std::get<0>(request.prompt).back().role != "user";
-      rules.json = is_behind_results ? AnswerRules::NamedJson::kForbidden  // a model may repeat it
-                                     : AnswerRules::NamedJson::kCall;
+      rules = spoken(std::move(rules), is_behind_results);
     }
     return grammars_.compile(rules);
   } catch (const UserError& error) {
@@ -240,7 +239,11 @@ CompletionResult Completer::complete(const Job& job, int64_t choice, const Sink&
     return config_.tools.constrain_names ? answer_of_home(request, is_first, to, once)
                                          : once(request, is_first, to);
   };
-  return job.has_own_ ? tools_->complete(job.request_, sink, stop, answer)
+  const auto say = [&](const std::string& text) {
+    const EngineLock::Hold hold(engine_lock_, job.client_);
+    sink.on_text(text);
+  };
+  return job.has_own_ ? tools_->complete(job.request_, sink, stop, answer, say)
                       : answer(job.request_, true, sink);
 }
 

@@ -60,23 +60,27 @@ std::optional<CompletionRequest> ServerTools::offer(const CompletionRequest& req
   return offered;
 }
 
-std::string ServerTools::run(const ToolCall& call, AnsweredCalls& answered,
-                             const Completer::Sink& sink, const std::stop_token& stop) const {
-  if (const std::string* const before = answered.find(call)) return *before;
+std::string ServerTools::run(const ToolCall& call, Outcomes& outcomes, const Completer::Sink& sink,
+                             const std::stop_token& stop) const {
+  if (const std::string* const before = outcomes.answered.find(call)) return *before;
   const std::vector<act::Tool> all = tools();
   const auto tool = std::ranges::find(all, call.name, &act::Tool::name);
-  if (tool == all.end()) return "Error: there is no such tool any more.";
+  if (tool == all.end()) {
+    outcomes.effects.add_missing(call);
+    return "Error: there is no such tool any more.";
+  }
   const LeavingClient leaving(sink.is_wanted, stop);
   const auto begin = std::chrono::steady_clock::now();
   const act::ToolResult result = own_.runner.run(*tool, call.arguments, leaving.token(), {});
   metrics_.count_tool_call(act::to_string(result.status), std::chrono::steady_clock::now() - begin);
-  answered.add(call, tool->effects, result.text);
+  outcomes.effects.add(call, *tool, result);
+  outcomes.answered.add(call, tool->effects, result.text);
   return result.text;
 }
 
 CompletionResult ServerTools::complete(const CompletionRequest& offered,
                                        const Completer::Sink& sink, const std::stop_token& stop,
-                                       const Answer& answer) const {
+                                       const Answer& answer, const Say& say) const {
   const auto is_own = [&](const ToolCall& call) {
     return std::ranges::find(offered.own_tools, call.name, &act::Tool::name) !=
            offered.own_tools.end();
@@ -94,7 +98,7 @@ CompletionResult ServerTools::complete(const CompletionRequest& offered,
   inner.on_call = [&](const ToolCall& call) {
     if (!is_own(call)) sink.on_call(call);
   };
-  AnsweredCalls answered;
+  Outcomes outcomes;
   std::optional<CompletionUsage> usage;
   for (int round = 0;; ++round) {
     begins = round > 0;
@@ -112,11 +116,18 @@ CompletionResult ServerTools::complete(const CompletionRequest& offered,
     messages.push_back(
         {.role = "assistant", .content = std::exchange(text, ""), .tool_calls = calls});
     request.forbids_calls = std::ranges::all_of(
-        calls, [&](const ToolCall& call) { return answered.find(call) != nullptr; });
+        calls, [&](const ToolCall& call) { return outcomes.answered.find(call) != nullptr; });
     for (const ToolCall& call : calls) {
-      const std::string said = run(call, answered, sink, stop);
+      if (!sink.is_wanted()) break;
+      const std::string said = run(call, outcomes, sink, stop);
       throw_if_stopped(stop);
       messages.push_back({.role = "tool", .content = said, .tool_call_id = call.id});
+    }
+    const std::string failure = request.form ? "" : outcomes.effects.failure();
+    if (!failure.empty()) say((has_said ? " " : "") + failure);
+    if (!failure.empty() || !sink.is_wanted()) {
+      result.usage = *usage;
+      return result;
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/converse/early_calls.h"
+#include "runtime/converse/turn_effects.h"
 #include "serve/openai/completer.h"
 #include "serve/openai/completion_request.h"
 #include "serve/serve_config.h"
@@ -19,6 +20,8 @@ namespace predgen::serve {
 /// client's: an answer that calls one ends there, and one of the same name stands before ours.
 /// Tools that ask first are not offered, as nobody can be asked. A call that the answer has made
 /// already has its result again (AnsweredCalls), and after such calls alone the answer is text.
+/// Behind a call with effects that failed, the answer ends with TurnEffects::failure(), unless it
+/// is to have a form.
 /// Thread-safe; borrows what the constructor names.
 class ServerTools {
  public:
@@ -31,13 +34,21 @@ class ServerTools {
   /// Answers one request of a conversation, in the calling thread.
   using Answer = std::function<CompletionResult(const CompletionRequest& request, bool is_first,
                                                 const Completer::Sink& sink)>;
+  /// Adds text to the answer, as Completer::Sink::on_text.
+  using Say = std::function<void(const std::string& text)>;
   /// The whole answer to what offer() gave. A tool is cancelled when nobody wants the answer any
   /// more, and after a stop.
   CompletionResult complete(const CompletionRequest& offered, const Completer::Sink& sink,
-                            const std::stop_token& stop, const Answer& answer) const;
+                            const std::stop_token& stop, const Answer& answer,
+                            const Say& say) const;
 
  private:
-  std::string run(const ToolCall& call, AnsweredCalls& answered, const Completer::Sink& sink,
+  /// What the calls of an answer have come to.
+  struct Outcomes {
+    AnsweredCalls answered;
+    TurnEffects effects;
+  };
+  std::string run(const ToolCall& call, Outcomes& outcomes, const Completer::Sink& sink,
                   const std::stop_token& stop) const;
   /// Those that may be called without asking.
   std::vector<act::Tool> tools() const;

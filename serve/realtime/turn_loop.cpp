@@ -180,14 +180,12 @@ void TurnLoop::prepare(Session& session, Dialogue::Plan plan) {
   if (has_new_tools || is_new_home || has_switched || wanted.tool_choice != tool_choice_) {
     const bool is_required = wanted.tool_choice.kind == ToolChoice::Kind::kRequired;
     const EngineLock::Release rest(host_.engine_lock);  // compiling takes long
-    AnswerRules rules{
+    const AnswerRules rules{
         .tools = tools,
         .calls = is_required ? AnswerRules::Calls::kRequired : AnswerRules::Calls::kAllowed,
         .only_tool = wanted.tool_choice.only};
-    rules.json = AnswerRules::NamedJson::kForbidden;
-    const auto behind_results = form_of(rules);
-    rules.json = AnswerRules::NamedJson::kCall;
-    session.set_constraint(form_of(rules), behind_results);
+    const auto behind_results = form_of(spoken(rules, /*is_behind_results=*/true));
+    session.set_constraint(form_of(spoken(rules, /*is_behind_results=*/false)), behind_results);
     tool_choice_ = wanted.tool_choice;
   }
   const bool is_read = use_opening(session, [this, stop = plan.stop] {
@@ -225,19 +223,14 @@ std::shared_ptr<const TokenConstraint> TurnLoop::form_of(AnswerRules rules) cons
   // Who reads, or calls functions of their own, may have asked for JSON; thoughts have anything.
   const bool is_speech = has_audio_ && are_ours && !host_.session.thinks;
   if (!is_speech) rules.json = AnswerRules::NamedJson::kText;
-  try {
+  const auto compile = [&] {
     if (rounds_ && host_.tools->config.constrain_names) {
       rules.tools = with_home_names(std::move(rules.tools), {{.role = "system", .content = home_}});
     }
-    const auto held =
-        call_constraint(*host_.grammars, rules, host_.tokenizer, host_.session.thinks);
-    return held ? held : host_.session.constraint;
-  } catch (const UserError& error) {
-    if (!are_ours) throw;
-    spdlog::warn("calls are not held to their form: {}",
-                 error.what());  // a server may say anything
-    return host_.session.constraint;
-  }
+    return call_constraint(*host_.grammars, rules, host_.tokenizer, host_.session.thinks);
+  };
+  const auto held = are_ours ? held_if_possible(compile) : compile();
+  return held ? held : host_.session.constraint;
 }
 
 void TurnLoop::use_voice(std::unique_ptr<SpeechSynthesizer>& voice, Session& session) {

@@ -53,6 +53,15 @@ def check_chat(scratch, model):
     check(calls_of(scratch) == ["kitchen True"], f"one call for all drafts: {result.stdout}")
 
 
+def check_failure(scratch, model):
+    """The model always says that the lamp is on."""
+    file = write_servers(scratch, "fails.json", error="Say that it is on")
+    result = chat(model, "--mcp", file, "--json", lines=[SWITCH])
+    turn = json.loads(result.stdout)["turns"][0]
+    check(turn["text"] == f"{BEFORE_CALL} Sorry, that did not work.", f"a failure is said: {turn['text']}")
+    check(turn["calls"][0]["status"] == "failed" and calls_of(scratch) == ["kitchen True"], f"after one call: {turn}")
+
+
 def check_asking(scratch, model):
     file = write_servers(scratch, "asks.json", tools={"switch_lamp": {"ask": True}})
     result = chat(model, "--mcp", file, "--json", lines=[SWITCH, "Hi", SWITCH, "Yes, please."])
@@ -177,6 +186,7 @@ def main(scratch):
     model = make_tool_model(scratch / "lamp")
     check_mistakes(scratch, model)
     check_chat(scratch, model)
+    check_failure(scratch, model)
     check_asking(scratch, model)
     check_early(scratch, model)
     check_serve(scratch, model)

@@ -21,6 +21,7 @@ class ScheduledCalls : public act::BackgroundCalls {
     std::string text = "on";
     double seconds = 0;
     act::ToolResult::Status status = act::ToolResult::Status::kDone;
+    bool may_have_happened = false;
   };
 
   explicit ScheduledCalls(VirtualClock& clock) : clock_(clock) {}
@@ -55,7 +56,9 @@ class ScheduledCalls : public act::BackgroundCalls {
     Call& operator=(const Call&) = delete;
 
     std::optional<act::ToolResult> result() override {
-      if (of_.clock_.now() >= end_) return act::ToolResult{outcome_.status, outcome_.text};
+      if (of_.clock_.now() >= end_) {
+        return act::ToolResult{outcome_.status, outcome_.text, outcome_.may_have_happened};
+      }
       if (!stop_.stop_requested()) return std::nullopt;
       return act::ToolResult{act::ToolResult::Status::kCancelled, "Cancelled."};
     }

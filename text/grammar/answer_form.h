@@ -42,4 +42,12 @@ struct AnswerRules {
   bool operator==(const AnswerRules&) const = default;
 };
 
+/// `rules` where an answer is spoken: JSON is a call in the answer to the user's words, and
+/// forbidden behind results, which models repeat.
+inline AnswerRules spoken(AnswerRules rules, bool is_behind_results) {
+  using NamedJson = AnswerRules::NamedJson;
+  rules.json = is_behind_results ? NamedJson::kForbidden : NamedJson::kCall;
+  return rules;
+}
+
 }  // namespace predgen

@@ -56,6 +56,36 @@ TEST(McpClient, OneAnswerToAnIdCounts) {
   EXPECT_EQ(open.call(), "mine");
 }
 
+/// Two who call at once have each their own answer, whichever comes first.
+TEST(McpClient, CallsAtOnceAreNotMixedUp) {
+  std::vector<Json> waiting;
+  OpenClient* at = nullptr;
+  OpenClient open([&](const Json& call, const auto&) {
+    const Lock lock(at->server.mutex);
+    waiting.push_back(call);
+  });
+  at = &open;
+  const auto call_with = [&](const std::string& room) {
+    return open.client->call_tool("ask", {{"room", room}}, 20, {});
+  };
+  Json red, blue;
+  std::jthread one([&] { red = call_with("red"); });
+  const auto num_waiting = [&] {
+    const Lock lock(open.server.mutex);
+    return waiting.size();
+  };
+  EXPECT_TRUE(comes_true([&] { return num_waiting() == 1; }));
+  std::jthread other([&] { blue = call_with("blue"); });
+  EXPECT_TRUE(comes_true([&] { return num_waiting() == 2; }));
+  for (const Json& call : {waiting[1], waiting[0]}) {
+    open.server.send(result_of(call, call["params"]["arguments"]["room"]));
+  }
+  one.join();
+  other.join();
+  EXPECT_EQ(red, "red");
+  EXPECT_EQ(blue, "blue");
+}
+
 TEST(McpClient, ARefusalHasItsWords) {
   OpenClient open([](const Json& call, const auto& send) {
     send({{"jsonrpc", "2.0"},

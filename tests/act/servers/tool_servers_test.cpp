@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -41,11 +42,88 @@ TEST(ToolServer, RunsACallAndCancelsOneThatNobodyWaitsFor) {
   const ToolResult late = server.run(tool, "{}", {}, {});
   EXPECT_EQ(late.status, Status::kTimedOut);
   EXPECT_THAT(late.text, HasSubstr("It may have happened all the same"));
+  EXPECT_TRUE(late.may_have_happened);
   EXPECT_TRUE(
       comes_true([&] { return script.got().back()["method"] == "notifications/cancelled"; }));
   std::stop_source stopped;
   stopped.request_stop();
   EXPECT_EQ(server.run(tool, "{}", stopped.get_token(), {}).status, Status::kCancelled);
+}
+
+/// How many calls a server got.
+size_t num_calls(const ScriptedServer& script) {
+  const std::vector<Json> got = script.got();
+  return static_cast<size_t>(
+      std::ranges::count_if(got, [](const Json& one) { return one["method"] == "tools/call"; }));
+}
+
+const Json kFine{{"content", Json::array({{{"type", "text"}, {"text", "fine"}}})}};
+
+/// It comes back, and nobody knows whether it has done what it was asked: it is not asked again.
+TEST(ToolServer, OneThatDiesInACallIsNotCalledAgain) {
+  ScriptedServer script;
+  script.answer = [&](const Json& message, const ScriptedServer::Send& send) {
+    if (answer_opening(message, send) || message["method"] != "tools/call") return;
+    if (num_calls(script) > 1) return send(result_of(message, kFine));
+    MessageHandler* client = nullptr;
+    {
+      const Lock lock(script.mutex);
+      client = script.handler;
+    }
+    client->on_end("has ended");
+  };
+  ToolServer server({.name = "home", .command = "unused"}, {.retry_s = 0.01}, script.transport());
+  server.wait_ready({});
+  const Tool tool = server.tools()[0];
+  const ToolResult lost = server.run(tool, "{}", {}, {});
+  EXPECT_EQ(lost.status, Status::kUnavailable);
+  EXPECT_TRUE(lost.may_have_happened);
+  EXPECT_EQ(lost.text, "Error: the service 'home' has ended. It may have happened all the same.");
+  const auto is_back = [&] {
+    const std::vector<Json> got = script.got();
+    return std::ranges::count(got, Json("tools/list"),
+                              [](const Json& one) { return one["method"]; }) == 2;
+  };
+  ASSERT_TRUE(comes_true(is_back));
+  EXPECT_EQ(num_calls(script), 1u);
+  ToolResult then;
+  EXPECT_TRUE(comes_true([&] {
+    then = server.run(tool, "{}", {}, {});
+    return then.status == Status::kDone;
+  })) << then.text;
+  EXPECT_EQ(num_calls(script), 2u) << "what is called while it is away is not made up for";
+}
+
+/// One that hangs is told that nobody waits, and its late answer is nobody's.
+TEST(ToolServer, WhatChangesSomethingIsNotWaitedForLong) {
+  ScriptedServer script;
+  std::optional<Json> hanging;
+  script.answer = [&](const Json& message, const ScriptedServer::Send& send) {
+    if (message["method"] == "tools/list") {
+      const Json reads{{"name", "look"}, {"annotations", {{"readOnlyHint", true}}}};
+      return send(result_of(message, {{"tools", Json::array({{{"name", "ask"}}, reads})}}));
+    }
+    if (answer_opening(message, send) || message["method"] != "tools/call") return;
+    if (std::exchange(hanging, message)) send(result_of(message, kFine));
+  };
+  ToolServer server({.name = "home", .command = "unused"}, {.effect_s = 0.05}, script.transport());
+  server.wait_ready({});
+  const std::vector<Tool> tools = server.tools();
+  ASSERT_EQ(tools.size(), 2u);
+  EXPECT_EQ(tools[0].timeout_s, 0.05);
+  EXPECT_EQ(tools[1].timeout_s, ToolLimits().read_s);
+  EXPECT_EQ(ToolLimits().effect_s, 10);
+  EXPECT_EQ(server.run(tools[0], "{}", {}, {}).status, Status::kTimedOut);
+  const auto was_told = [&] {
+    const Json last = script.got().back();
+    return last["method"] == "notifications/cancelled" &&
+           last["params"]["requestId"] == (*hanging)["id"];
+  };
+  EXPECT_TRUE(comes_true(was_told));
+  script.send(
+      result_of(*hanging, {{"content", Json::array({{{"type", "text"}, {"text", "late"}}})}}));
+  EXPECT_EQ(server.run(tools[0], "{}", {}, {}).text, "fine");
+  EXPECT_EQ(num_calls(script), 2u);
 }
 
 TEST(ToolServer, ReadsItsPromptAgain) {
@@ -98,7 +176,9 @@ TEST(ToolServer, ListsAgainWhenToolsChange) {
 TEST(ToolServer, OneThatIsNotThereIsTheUsersMistakeAtFirst) {
   ToolServer server({.name = "home", .command = "/no/such/program"}, {});
   expect_user_error([&] { server.wait_ready({}); }, {"'home'", "/no/such/program", "disabled"});
-  EXPECT_EQ(server.run({}, "{}", {}, {}).status, Status::kUnavailable);
+  const ToolResult nothing = server.run({}, "{}", {}, {});
+  EXPECT_EQ(nothing.status, Status::kUnavailable);
+  EXPECT_FALSE(nothing.may_have_happened);
 }
 
 TEST(ToolServer, TriesAgainOnceItWasThere) {

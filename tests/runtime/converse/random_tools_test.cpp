@@ -175,7 +175,7 @@ class TwoConversations {
       return run_tool(tool, arguments);
     };
     plain_.calls.answer = [this](const act::Tool& tool, const std::string& arguments) {
-      return ScheduledCalls::Outcome{.text = told_result(tool.name + arguments)};
+      return outcome_of(told_result(tool.name + arguments));
     };
     early_.rounds.set_listener([this](const ToolEvent& event) { hear(event); });
   }
@@ -205,6 +205,7 @@ class TwoConversations {
   static ToolRoundOptions draw_options(Random& random) {
     return {.max_rounds = 1 + static_cast<int64_t>(random.below(4)),
             .filler = random.below(3) == 0 ? "One moment." : "",
+            .act_within = 1e9,  // the two conversations take different times
             .early_calls = 1 + static_cast<int64_t>(random.below(4)),
             .early_stable = static_cast<int64_t>(random.below(3)),
             .early_seconds = random.below(4) == 0 ? 1.0 : 10.0,
@@ -238,25 +239,25 @@ class TwoConversations {
       ++num_effects_;
       check(is_final_, "an effect leaves before the words are final");
     }
-    ScheduledCalls::Outcome outcome{.text = "", .seconds = random_.below(3) * random_.uniform()};
-    switch (random_.below(12)) {
-      case 0:
-        outcome.status = Status::kFailed;
-        break;
-      case 1:
-        outcome.status = Status::kUnavailable;
-        break;
-      case 2:
-        outcome.status = Status::kTimedOut;
-        break;
-      default:
-        break;
-    }
+    const double seconds = random_.below(3) * random_.uniform();
+    const std::vector<std::string> failures{"Error: f", "Error: u", "Error: t"};
+    const size_t failure = random_.below(12);
     const std::string value = arguments.substr(arguments.size() - 3, 1) +
                               std::to_string(num_effects_ % 3 + (random_.below(4) == 0 ? 3 : 0));
-    outcome.text = outcome.status == Status::kDone ? value : "Error: " + value;
+    ScheduledCalls::Outcome outcome =
+        outcome_of((failure < failures.size() ? failures[failure] : "") + value);
+    outcome.seconds = seconds;
     campaign_.num_failed += outcome.status != Status::kDone;
     return outcome;
+  }
+  /// What a tool that says this has come to.
+  static ScheduledCalls::Outcome outcome_of(const std::string& text) {
+    using Status = act::ToolResult::Status;
+    const Status status = text.starts_with("Error: f")   ? Status::kFailed
+                          : text.starts_with("Error: u") ? Status::kUnavailable
+                          : text.starts_with("Error: t") ? Status::kTimedOut
+                                                         : Status::kDone;
+    return {.text = text, .status = status, .may_have_happened = status == Status::kTimedOut};
   }
   void hear(const ToolEvent& event) {
     campaign_.num_begun += event.is_early && event.kind == ToolEvent::Kind::kRunning;

@@ -184,5 +184,59 @@ TEST(EarlyToolRounds, TheUserMayBreakIn) {
   EXPECT_EQ(talk.run({final_one("red", 90)}).text, "It says on. Go on!");
 }
 
+/// A look that hangs, and then the lamp: by another message, or in the same one.
+std::string look_then_switch(const std::string& user) {
+  const auto call = [](const std::string& tool) {
+    return R"(<tool_call>{"name": ")" + tool + R"(", "arguments": {"room": "red"}}</tool_call>)";
+  };
+  if (user == "both") return call("look") + call("lamp");
+  const size_t end = user.find('>');
+  if (end == std::string::npos) return call("look");
+  return user.substr(end + 1) == "dark" ? call("lamp") : "Done, it is on!";
+}
+
+TEST(LateToolRounds, AnEffectThatComesLateAsksFirst) {
+  for (const std::string words : {"one", "both"}) {
+    for (const double seconds : {5.0, 12.0}) {
+      const bool is_late = seconds > 10;
+      TimedTalk talk({}, look_then_switch);
+      talk.calls.offered[0].effects = act::Effects::kWrites;
+      talk.calls.offered.push_back({.name = "look", .effects = act::Effects::kRead});
+      talk.calls.answer = [&](const act::Tool& tool, const std::string&) {
+        return tool.name == "look" ? ScheduledCalls::Outcome{.text = "dark", .seconds = seconds}
+                                   : ScheduledCalls::Outcome{.text = "on"};
+      };
+      const TurnResult result = talk.run({final_one(words, 100)});
+      const size_t num_begun = is_late ? 1 : 2;
+      EXPECT_EQ(talk.calls.begun.size(), num_begun) << words << " after " << seconds;
+      EXPECT_EQ(result.text, is_late ? "Shall I call lamp, with room red?" : "Done, it is on!");
+      if (!is_late) continue;
+      const double now = talk.stage.clock.now().count();
+      EXPECT_EQ(talk.run({final_one("Yes.", now + 20)}).text, "Done, it is on!");
+      EXPECT_EQ(talk.calls.begun.size(), 2u);
+    }
+  }
+}
+
+TEST(LateToolRounds, ALookMayComeLateAndTheLimitIsASetting) {
+  TimedTalk talk({.act_within = 0}, call_with_last_word);
+  EXPECT_EQ(talk.run({final_one("red", 1)}).text, "It says on. Go on!");
+  talk.calls.offered[0].effects = act::Effects::kIdempotent;
+  EXPECT_EQ(talk.run({final_one("blue", 30)}).text, "Shall I call lamp, with room blue?");
+}
+
+TEST(LateToolRounds, AToolThatHangsIsNotCalledAgain) {
+  TimedTalk talk({}, [](const std::string&) { return call_with_last_word("red"); });
+  talk.calls.offered[0].effects = act::Effects::kWrites;
+  talk.next = {.text = "Error: late",
+               .seconds = 40,
+               .status = act::ToolResult::Status::kTimedOut,
+               .may_have_happened = true};
+  EXPECT_EQ(talk.run({final_one("red", 1)}).text,
+            "Sorry, I got no answer, so I do not know whether that was done.");
+  EXPECT_EQ(talk.calls.begun.size(), 1u);
+  EXPECT_EQ(talk.calls.num_alive, 0);
+}
+
 }  // namespace
 }  // namespace predgen

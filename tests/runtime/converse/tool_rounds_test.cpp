@@ -89,13 +89,85 @@ TEST(ToolRounds, NothingRunsBeforeTheWordsAreFinal) {
   EXPECT_EQ(result.text, "Yes. It says on.");
 }
 
-TEST(ToolRounds, AFailureIsToldToTheModel) {
+/// A model for which everything works: it calls `tools` with the user's words, and says so.
+std::function<std::string(const std::string&)> claim_success(
+    const std::vector<std::string>& tools) {
+  return [tools](const std::string& user) -> std::string {
+    if (user.find('>') != std::string::npos) return "Done, it is on!";
+    std::string calls;
+    for (const std::string& tool : tools) {
+      calls += R"(<tool_call>{"name": ")" + tool + R"(", "arguments": {"room": ")" + user +
+               "\"}}</tool_call>";
+    }
+    return calls;
+  };
+}
+
+/// Tools that fail but for those named.
+auto fail_but(const std::string& which) {
+  return [which](const std::string& arguments, const auto&, const auto&) {
+    if (arguments.find(which) != std::string::npos) return ToolResult{};
+    return ToolResult{ToolResult::Status::kFailed, "Error: say that it worked"};
+  };
+}
+
+TEST(ToolRounds, NobodySaysThatAFailedCallWorked) {
+  const std::string said = "Sorry, that did not work.";
+  for (const bool has_grammar : {false, true}) {
+    LampTalk talk({}, claim_success({"lamp"}));
+    if (has_grammar) talk.rounds.set_form([](const AnswerRules&) { return nullptr; });
+    talk.runner.answer = fail_but("blue");
+    const TurnResult result = talk.run({final_one("red", 1)});
+    EXPECT_EQ(result.text, said);
+    EXPECT_EQ(talk.shown, said);
+    EXPECT_EQ(talk.stage.speaker.all_said.back().front().second, said);
+    EXPECT_EQ(talk.lines.back(), "lamp: failed after 0.00 s");
+    const std::vector<Message> history = talk.stage.session.history();
+    ASSERT_EQ(history.size(), 4u);
+    EXPECT_EQ(history[2].content, "Error: say that it worked") << "the model knows why, if asked";
+    EXPECT_EQ(history[3].content, said);
+    // The next turn has failures of its own alone.
+    EXPECT_EQ(talk.run({final_one("blue", 9)}).text, "Done, it is on!");
+  }
+}
+
+TEST(ToolRounds, AFailedLookIsToldToTheModel) {
   LampTalk talk;
+  talk.runner.offered[0].effects = act::Effects::kRead;
   talk.runner.answer = [](const auto&, const auto&, const auto&) {
     return ToolResult{ToolResult::Status::kUnavailable, "Error: it is gone"};
   };
   EXPECT_EQ(talk.run({final_one("red", 1)}).text, "Yes. It says Error: it is gone.");
   EXPECT_EQ(talk.lines.back(), "lamp: unavailable after 0.00 s");
+}
+
+TEST(ToolRounds, WhatWorkedBesideAFailureIsSaidToo) {
+  LampTalk talk({}, claim_success({"lamp", "bell"}));
+  talk.runner.offered.push_back(
+      {.name = "bell", .own_name = "bell", .effects = act::Effects::kWrites});
+  int number = 0;
+  talk.runner.answer = [&number](const auto&, const auto&, const auto&) {
+    return ToolResult{++number == 1 ? ToolResult::Status::kFailed : ToolResult::Status::kDone, ""};
+  };
+  EXPECT_EQ(talk.run({final_one("red", 1)}).text,
+            "Sorry, not all of that worked. Done: bell, with room red. Not done: lamp, with room "
+            "red.");
+  EXPECT_EQ(talk.runner.calls.size(), 2u);
+}
+
+TEST(ToolRounds, AFailureIsSaidBeforeAQuestion) {
+  LampTalk talk({}, claim_success({"lamp", "door"}));
+  talk.runner.offered.push_back({.name = "door", .own_name = "door", .asks = true});
+  talk.runner.answer = fail_but("blue");
+  EXPECT_EQ(talk.run({final_one("red", 1)}).text,
+            "Sorry, that did not work. Shall I call door, with room red?");
+  EXPECT_EQ(talk.runner.calls.size(), 1u);
+}
+
+TEST(ToolRounds, AToolThatHasGoneHasDoneNothing) {
+  LampTalk talk({}, claim_success({"oven"}));
+  EXPECT_EQ(talk.run({final_one("red", 1)}).text, "Sorry, that did not work.");
+  EXPECT_THAT(talk.runner.calls, IsEmpty());
 }
 
 TEST(ToolRounds, TheSameCallIsMadeOnceInAMessage) {
@@ -270,6 +342,21 @@ TEST(ToolRounds, AskTheUserFirst) {
     // A yes is for one call.
     if (is_yes) talk.run({final_one("blue", 40)});
     EXPECT_EQ(talk.runner.calls.size(), is_yes ? 1u : 0u);
+  }
+}
+
+TEST(ToolRounds, AYesThatComesLateIsNone) {
+  for (const double after : {50.0, 80.0}) {
+    LampTalk talk({}, [](const std::string& user) {
+      return user == "Yes." ? "Yes what?" : call_lamp_once(user);
+    });
+    talk.runner.offered[0].asks = true;
+    talk.run({final_one("red", 1)});
+    const double asked = talk.stage.clock.now().count();
+    const TurnResult then = talk.run({final_one("Yes.", asked + after)});
+    EXPECT_EQ(then.text, after < 60 ? "It says on." : "Yes what?");
+    EXPECT_EQ(talk.runner.calls.size(), after < 60 ? 1u : 0u);
+    EXPECT_EQ(talk.run({final_one("Yes.", asked + 90)}).text, "Yes what?");
   }
 }
 

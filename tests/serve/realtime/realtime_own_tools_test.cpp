@@ -281,6 +281,24 @@ TEST(RealtimeOwnTools, OneThatAsksIsCalledAfterAYes) {
                 written_call_of("lamp") + "<end><user><call00001>on<end><assistant>It says on."));
 }
 
+TEST(RealtimeOwnTools, NobodySaysThatAFailedCallWorked) {
+  HouseWithLamp server;
+  server.answer = [](const std::string& user) {
+    return user.find('>') == std::string::npos ? call_own_lamp(user) : "Done, it is on!";
+  };
+  server.lamp.answer = [](const std::string&, const std::stop_token&, const auto&) {
+    return ToolResult{ToolResult::Status::kUnavailable, "Error: gone"};
+  };
+  ClientOfLamp client(server);
+  const std::string said = "Sorry, that was not done: there is no connection to home.";
+  const Json response = client.ask("light");
+  EXPECT_EQ(text_of(response), said);
+  EXPECT_EQ(response["status"], "completed");
+  client.ask("Thanks");
+  EXPECT_THAT(server.last_prompt(),
+              HasSubstr("<call00000>Error: gone<end><assistant>" + said + "<end><user>Thanks"));
+}
+
 TEST(RealtimeOwnTools, WhatTheyDidOutlivesAVoiceThatIsLost) {
   HouseWithLamp server(/*has_voice=*/true);
   server.broken_sentence = "It says on.";

@@ -81,6 +81,42 @@ TEST(WyomingTools, ACallThatIsLeftIsCancelledAndNotMadeAgain) {
   EXPECT_EQ(house.tools.calls.size(), 1u);
 }
 
+TEST(WyomingTools, NobodySaysThatAFailedCallWorked) {
+  SpokenLampHouse house;
+  house.tools.answer = [](const std::string&, const std::stop_token&, const auto&) {
+    return act::ToolResult{act::ToolResult::Status::kTimedOut, "Error: late",
+                           /*may_have_happened=*/true};
+  };
+  Service service(house);
+  Visit visit(service);
+  visit.say("red", "c");
+  EXPECT_EQ(visit.answer(), "Yes. Sorry, I got no answer, so I do not know whether that was done.");
+  EXPECT_EQ(house.tools.calls.size(), 1u);
+}
+
+/// The lamp of the second one is there first.
+TEST(WyomingTools, TwoWhoSpeakAtOnceAreNotMixedUp) {
+  SpokenLampHouse house;
+  std::binary_semaphore is_red_running{0}, is_blue_done{0};
+  house.tools.answer = [&](const std::string& arguments, const std::stop_token&, const auto&) {
+    const bool is_red = arguments.find("red") != std::string::npos;
+    if (is_red) {
+      is_red_running.release();
+      is_blue_done.acquire();
+    }
+    return act::ToolResult{act::ToolResult::Status::kDone, is_red ? "rot" : "blau"};
+  };
+  Service service(house);
+  Visit red(service, "kitchen"), blue(service, "bath");
+  red.say("red", "r");
+  is_red_running.acquire();
+  blue.say("blue", "b");
+  EXPECT_EQ(blue.answer(), "Yes. It says blau.");
+  is_blue_done.release();
+  EXPECT_EQ(red.answer(), "Yes. It says rot.");
+  EXPECT_THAT(house.tools.calls, ElementsAre(R"(lamp {"room":"red"})", R"(lamp {"room":"blue"})"));
+}
+
 TEST(WyomingTools, TheServersPromptIsTheSystemPrompts) {
   SpokenLampHouse house;
   house.tools.home = "There is a lamp.";
