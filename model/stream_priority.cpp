@@ -1,5 +1,6 @@
 #include "model/stream_priority.h"
 
+#include <ATen/ATen.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 namespace predgen {
@@ -14,6 +15,14 @@ c10::Stream make_stream(c10::Device device, StreamPriority priority) {
 void* current_cuda_stream(c10::Device device) {
   const c10::impl::VirtualGuardImpl cuda(device.type());
   return cuda.getStream(device).native_handle();
+}
+
+void use_on_current_stream(std::initializer_list<at::Tensor> tensors) {
+  for (at::Tensor tensor : tensors) {
+    if (!tensor.is_cuda()) continue;
+    const c10::impl::VirtualGuardImpl cuda(tensor.device().type());
+    tensor.record_stream(cuda.getStream(tensor.device()));
+  }
 }
 
 }  // namespace predgen

@@ -120,7 +120,8 @@ __device__ inline void add_scaled(float sums[4], const Scale& scale, const float
 }
 
 /// Where 16 bytes of a row's inputs are in shared memory: lanes that read a step of several rows
-/// access different banks.
+/// access different banks. Rows that are kSameTurn apart are placed alike.
+constexpr int kSameTurn = 4;
 template <int kBits>
 __device__ int place_of_inputs(int row, int sixteen) {
   const int turn = kRowBytes<kBits> == 128 ? row % 4 * 2 : row / 2 % 2 * 2;
@@ -128,17 +129,17 @@ __device__ int place_of_inputs(int row, int sixteen) {
 }
 
 /// Starts copying a chunk of a panel of bfloat16 weights, of which there are so many rows; placed
-/// as inputs are.
-__device__ inline void copy_weights(char* to, const char* panel, int rows, int in, int input,
-                                    int lane) {
+/// as inputs are. `from`: a lane's 16 bytes of the first rows. What is not there is not read.
+__device__ inline void copy_weights(char* to, const char* from, int rows, int64_t row_bytes,
+                                    bool has_inputs, int lane) {
   constexpr int kSixteens = kRowBytes<16> / 16, kRowsAtOnce = kLanes / kSixteens;
-  const int sixteen = lane % kSixteens;
+  const int row = lane / kSixteens;
+  to += place_of_inputs<16>(row, lane % kSixteens);
+  static_assert(kRowsAtOnce % kSameTurn == 0);
 #pragma unroll
   for (int i = 0; i < kPanelOutputs; i += kRowsAtOnce) {
-    const int row = i + lane / kSixteens, first = input + sixteen * 8;
-    const bool is_there = row < rows && first < in;
-    copy_ahead(to + place_of_inputs<16>(row, sixteen),
-               panel + (is_there ? (static_cast<int64_t>(row) * in + first) * 2 : 0), is_there);
+    copy_ahead(to + i * kRowBytes<16>, from, has_inputs && row + i < rows);
+    from += kRowsAtOnce * row_bytes;
   }
 }
 
@@ -194,14 +195,17 @@ class WarpChunks {
     codes_a_panel_ = kBits == 16 ? static_cast<int64_t>(kPanelOutputs) * in_ * 2
                                  : static_cast<int64_t>(num_chunks_) * kCodeBytes;
     scales_a_panel_ = static_cast<int64_t>(num_groups) * bytes_a_group_;
+    row_bytes_ = a.in * 2;
+    constexpr int kSixteens = kRowBytes<kBits> / 16;
+    const int64_t of_lane = lane_ / kSixteens * row_bytes_ + lane_ % kSixteens * 16;
     codes_ = static_cast<const char*>(a.words) + first * codes_a_panel_;
-    if constexpr (kBits != 16) {
+    if constexpr (kBits == 16) {
+      codes_ += of_lane;
+    } else {
       codes_ += lane_ * 16;
       scales_ = static_cast<const char*>(a.scales) + first * scales_a_panel_ + lane_ * 16;
     }
-    constexpr int kSixteens = kRowBytes<kBits> / 16;
-    row_bytes_ = a.in * 2;
-    x_ = static_cast<const char*>(a.x) + lane_ / kSixteens * row_bytes_ + lane_ % kSixteens * 16;
+    x_ = static_cast<const char*>(a.x) + of_lane;
   }
 
   __device__ int num_chunks() const { return num_chunks_; }
@@ -216,13 +220,16 @@ class WarpChunks {
       const bool has_scales = lane_ * 16 < bytes, wants_scales = lane_ * 16 < scales_a_chunk_;
       const char* codes = codes_ + static_cast<int64_t>(next_) * kCodeBytes;
       const char* scales = scales_ + (has_scales ? group * bytes_a_group_ : 0);
+      constexpr int kSixteens = kRowBytes<kBits> / 16, kRowsAtOnce = kLanes / kSixteens;
+      const int row = lane_ / kSixteens, sixteen = lane_ % kSixteens;
+      const bool has_inputs = input + sixteen * 8 < in_;
 #pragma unroll
       for (int panel = 0; panel < kPanels; ++panel) {
         if (panel >= panels_left_) break;
         if constexpr (kBits == 16) {
           copy_weights(ring_ + stage * slot_bytes_ + panel * kPanel,
-                       codes_ + panel * codes_a_panel_, outputs_left_ - panel * kPanelOutputs, in_,
-                       input, lane_);
+                       codes_ + panel * codes_a_panel_ + (has_inputs ? input * 2 : 0),
+                       outputs_left_ - panel * kPanelOutputs, row_bytes_, has_inputs, lane_);
         } else {
           copy_ahead(to + panel * kPanel, codes + panel * codes_a_panel_, true);
           if (wants_scales) {
@@ -231,9 +238,6 @@ class WarpChunks {
           }
         }
       }
-      constexpr int kSixteens = kRowBytes<kBits> / 16, kRowsAtOnce = kLanes / kSixteens;
-      const int row = lane_ / kSixteens, sixteen = lane_ % kSixteens;
-      const bool has_inputs = input + sixteen * 8 < in_;
       char* const inputs = ring_ + stage * slot_bytes_ + kInputsAt;
       const char* x = x_ + (has_inputs ? input * 2 : 0);
 #pragma unroll

@@ -67,14 +67,17 @@ class WideChunks {
     has_panel_ = panel * kPanelOutputs < a.out;
     const int64_t from = has_panel_ ? panel : 0;
     outputs_left_ = static_cast<int>(a.out - from * kPanelOutputs);
+    row_bytes_ = a.in * 2;
     codes_ = static_cast<const char*>(a.words);
     if constexpr (kBits == 16) {
-      codes_ += from * kPanelOutputs * in_ * 2;
+      codes_ += (from * kPanelOutputs + lane_ / kSixteens) * row_bytes_ + lane_ % kSixteens * 16;
     } else {
       codes_ += from * num_chunks_ * kCodeBytes + lane_ * 16;
       scales_ = static_cast<const char*>(a.scales) + from * num_groups_ * kGroupBytes + lane_ * 16;
     }
-    x_ = static_cast<const char*>(a.x) + place.first_row * in_ * 2;
+    const int thread = static_cast<int>(threadIdx.x);
+    x_ = static_cast<const char*>(a.x) + (place.first_row + thread / kSixteens) * row_bytes_ +
+         thread % kSixteens * 16;
     skip_empty_parts();
   }
 
@@ -100,10 +103,14 @@ class WideChunks {
 
   __device__ void send(char* slot) const {
     const int input = next_ * kInputs, group = input >> shift_;
+    const int thread = static_cast<int>(threadIdx.x);
+    const int row = thread / kSixteens, sixteen = thread % kSixteens;
+    const bool has_inputs = input + sixteen * 8 < in_;
+    const int at = has_inputs ? input * 2 : 0;
     if (has_panel_) {
       char* const to = slot + warp_ * Memory::kPanel;
       if constexpr (kBits == 16) {
-        copy_weights(to, codes_, outputs_left_, in_, input, lane_);
+        copy_weights(to, codes_ + at, outputs_left_, row_bytes_, has_inputs, lane_);
       } else {
         copy_ahead(to + lane_ * 16, codes_ + static_cast<int64_t>(next_) * kCodeBytes, true);
         const int groups = kInputs >> shift_ > 1 ? kInputs >> shift_ : 1;
@@ -114,14 +121,15 @@ class WideChunks {
         }
       }
     }
-    const int thread = static_cast<int>(threadIdx.x), sixteen = thread % kSixteens;
-    const bool has_inputs = input + sixteen * 8 < in_;
-    const char* const x = x_ + (has_inputs ? input * 2 + sixteen * 16 : 0);
+    // A fixed number of turns: the compiler does not unroll a loop that may end earlier.
+    constexpr int kRowsAtOnce = kProductThreads / kSixteens;
+    static_assert(kRowsAtOnce % kSameTurn == 0);
+    char* const inputs = slot + Memory::kInputsAt + place_of_inputs<kBits>(row, sixteen);
+    const char* x = x_ + at;
 #pragma unroll
-    for (int row = thread / kSixteens; row < Memory::kRows; row += kProductThreads / kSixteens) {
-      if (row >= rows_) break;
-      copy_ahead(slot + Memory::kInputsAt + place_of_inputs<kBits>(row, sixteen),
-                 x + static_cast<int64_t>(row) * in_ * 2, has_inputs);
+    for (int i = 0; i < Memory::kRows; i += kRowsAtOnce) {
+      if (row + i < rows_) copy_ahead(inputs + i * kRowBytes<kBits>, x, has_inputs);
+      x += kRowsAtOnce * row_bytes_;
     }
   }
   __device__ void skip_empty_parts() {
@@ -134,6 +142,7 @@ class WideChunks {
   int num_sent_ = 0;
   int num_chunks_, shift_, num_groups_, outputs_left_;
   bool has_panel_;
+  int64_t row_bytes_;
   const char *codes_, *scales_ = nullptr, *x_;
 };
 

@@ -21,7 +21,8 @@ class CapturedGraph {
 };
 
 /// A stream and memory for the captures of a model on CUDA, whose graphs run one at a time: each
-/// may overwrite another one's result.
+/// may overwrite another one's result. Two of these may have the same stream, but never share what
+/// a graph writes, cuBLAS' workspaces included; only a GPU can show that.
 class GraphMemory {
  public:
   virtual ~GraphMemory() = default;

@@ -3,7 +3,6 @@
 #include <ATen/autocast_mode.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/InferenceMode.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
 #include <ranges>
@@ -13,6 +12,7 @@
 #include "model/gpu/captured_graph.h"
 #include "model/gpu/gpu_matrix.h"
 #include "model/pass_tokens.h"
+#include "model/stream_priority.h"
 
 namespace predgen {
 
@@ -231,13 +231,7 @@ void GpuPass::upload(const TransformerParts& model, std::span<const SequenceStep
       *caches++ = {keys.mutable_data_ptr(), values.mutable_data_ptr(), keys.size(2)};
     }
   }
-  if (is_cuda) {  // so that it is not given to others while a pass of this stream uses it
-    const c10::Device device = memory.inputs.device();
-    const c10::Stream stream = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
-    memory.inputs.record_stream(stream);
-    memory.logits.record_stream(stream);
-    memory.counters.record_stream(stream);
-  }
+  use_on_current_stream({memory.inputs, memory.logits, memory.counters});
   memory.inputs.narrow(0, 0, used).copy_(host, /*non_blocking=*/true);
 }
 

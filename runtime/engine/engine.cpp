@@ -16,6 +16,17 @@
 
 namespace predgen {
 
+namespace {
+
+/// What `then` gets from now on comes after what `first` has got.
+void put_after(const c10::Stream& then, const c10::Stream& first) {
+  c10::Event event(first.device_type());
+  event.record(first);
+  event.block(then);
+}
+
+}  // namespace
+
 PassThread::PassThread(c10::Device device)
     : stream_(make_stream(device, StreamPriority::kHigh)),
       thread_([this](const std::stop_token& stop) { serve(stop); }) {}
@@ -24,14 +35,14 @@ void PassThread::run(const std::function<void()>& work) {
   const c10::Device device = stream_.device();
   if (!device.is_cuda()) return give(work);
   const c10::Stream asking = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
-  c10::Event before(device.type()), after(device.type());
-  before.record(asking);
-  give([&] {
-    before.block(stream_);
-    work();
-    after.record(stream_);
-  });
-  after.block(asking);
+  put_after(stream_, asking);
+  try {
+    give(work);
+  } catch (...) {
+    put_after(asking, stream_);  // what was queued until then
+    throw;
+  }
+  put_after(asking, stream_);
 }
 
 void PassThread::give(const std::function<void()>& work) {

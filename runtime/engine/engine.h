@@ -36,7 +36,7 @@ class PassThread {
 
   /// Returns when the work is done, on a GPU when it is queued: before what the calling thread's
   /// stream gets from then on, and after what it has got before. Rethrows the work's exception.
-  /// Called by one thread at a time.
+  /// Called by one thread at a time; all that read what the work makes have the same stream.
   void run(const std::function<void()>& work);
 
  private:

@@ -43,6 +43,7 @@ ZonosSynthesizer::ZonosSynthesizer(const ZonosVoice& voice)
                    .warns = false}),  // the voice has
       stream_(make_stream(voice.model().device(), StreamPriority::kLow)) {
   const c10::InferenceMode inference;
+  const c10::StreamGuard stream(stream_);  // whose work will use the memory of the graphs
   graphs_ = GraphedStep::make(voice.model());
   if (graphs_) graphs_->prepare(kPreparedPositions, voice.options().generation.cfg_scale);
 }

@@ -96,6 +96,21 @@ def read_kernels(code: pathlib.Path, tools: pathlib.Path) -> list[Kernel]:
     return kernels
 
 
+def architectures(code: pathlib.Path, tools: pathlib.Path) -> tuple[set[int], set[int]]:
+    """The compute capabilities that a program has compiled code for, and those of its PTX."""
+    listed = lambda what: subprocess.run([tools / "cuobjdump", what, code], check=True, capture_output=True, text=True).stdout
+    found = lambda what, kind: {int(one) for one in re.findall(rf"\.sm_(\d+)a?\.{kind}$", listed(what), flags=re.MULTILINE)}
+    return found("-lelf", "cubin"), found("-lptx", "ptx")
+
+
+def unserved(compiled: set[int], ptx: set[int]) -> list[int]:
+    """The GPUs that find neither code of their major version nor PTX to compile; from 8.0 on, PTX with tensor cores."""
+    def is_served(gpu: int) -> bool:
+        has_code = any(one // 10 == gpu // 10 and one <= gpu for one in compiled)
+        return has_code or max((one for one in ptx if one <= gpu), default=0) >= min(gpu, 80)
+    return [gpu for gpu in (75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121) if not is_served(gpu)]
+
+
 @dataclasses.dataclass
 class Budget:
     """What a kernel was found to take; the least warps of a processor in its launches."""

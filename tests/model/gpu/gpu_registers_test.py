@@ -1,9 +1,10 @@
 """What the compiler made of the kernels for CUDA: registers and spills, how many blocks a processor holds, how many
 instructions a weight takes. No kernel may get worse than gpu_budget.tsv says.
 
-usage: gpu_registers_test.py module MODULE TOOLS LAUNCHES [--write]
+usage: gpu_registers_test.py module MODULE ARCHITECTURES TOOLS LAUNCHES [--write]
        gpu_registers_test.py sample|whole NVCC HEADERS COMPILER TOOLS LAUNCHES [--write]
-  module: of the GPUs that the module was built for; sample, whole: compiles for the oldest and the newest, or for all
+  module: as it was built, for ARCHITECTURES, 86,89,.., and in a form that every other GPU can compile
+  sample, whole: compiles for the oldest and the newest, or for all
   LAUNCHES: the program gpu_launches; --write: the budget becomes what is found
 """
 
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from gpu_code import Budget, Launches, read_budget, read_kernels, write_budget
+from gpu_code import Budget, Launches, architectures, read_budget, read_kernels, unserved, write_budget
 
 MOST_REGISTERS = 32768  # of a block, so that two share a processor: not those of products of many rows
 MOST_SHARED = 48 * 1024  # bytes that a kernel may have without asking for more
@@ -27,19 +28,26 @@ if not all((tools / tool).exists() for tool in ("cuobjdump", "nvdisasm")):
     sys.exit(77)
 root = pathlib.Path(__file__).resolve().parents[3]
 
+faults = []
 if what == "module":
-    kernels = read_kernels(pathlib.Path(arguments[0]), tools)
+    module = pathlib.Path(arguments[0])
+    kernels = [kernel for kernel in read_kernels(module, tools) if kernel.capability >= 80]  # below there are no products
+    compiled, ptx = architectures(module, tools)
+    if compiled != set(map(int, arguments[1].split(","))):
+        faults.append(f"the module has code for {sorted(compiled)}, not for {arguments[1]}")
+    if unserved(compiled, ptx):
+        faults.append(f"code for {sorted(compiled)} and PTX of {sorted(ptx)} leave out the GPUs {unserved(compiled, ptx)}")
+    assert unserved({86, 89, 90}, {75}) == [80, 100, 103, 110, 120, 121] and unserved({86}, {80}) == [75]
 else:
-    architectures = (80, 86, 89, 90, 100, 120) if what == "whole" else (80, 120)
+    wanted = (80, 86, 89, 90, 100, 120) if what == "whole" else (80, 120)
     nvcc, headers, compiler = arguments[:3]
     with tempfile.TemporaryDirectory() as folder:
-        codes = [part for a in architectures for part in ("-gencode", f"arch=compute_{a},code=sm_{a}")]
+        codes = [part for a in wanted for part in ("-gencode", f"arch=compute_{a},code=sm_{a}")]
         subprocess.run([nvcc, "-c", root / "kernels/gpu/gpu_kernels_cuda.cu", "-o", f"{folder}/kernels.o", "-std=c++20",
                         "-O3", "-fmad=false", "-ccbin", compiler, *codes, f"-I{root}", "-isystem", headers], check=True)
         kernels = read_kernels(pathlib.Path(f"{folder}/kernels.o"), tools)
-    assert {kernel.capability for kernel in kernels} == set(architectures)
+    assert {kernel.capability for kernel in kernels} == set(wanted)
 
-faults = []
 by_name = collections.defaultdict(list)
 for kernel in kernels:
     by_name[kernel.name].append(kernel)

@@ -1,3 +1,4 @@
+#include <c10/core/StreamGuard.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "runtime/engine/engine.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
+#include "tests/fakes/fake_streams.h"
 #include "tests/fakes/fragile_model.h"
 #include "tests/fakes/queued_threads.h"
 
@@ -219,6 +221,34 @@ TEST(SharedEngine, PassesCanHaveAThreadOfTheirOwn) {
   EXPECT_EQ(asking.size(), 3u);
   ASSERT_EQ(running.size(), 1u);
   EXPECT_FALSE(asking.contains(*running.begin()));
+}
+
+/// On a GPU passes have a stream of their own, ordered with that of the thread that asks.
+TEST(PassThread, ItsStreamWaitsForTheAskingOneAndThatForIt) {
+  FakeStreams streams;
+  PassThread passes(FakeStreams::device());
+  streams.work("ask");
+  passes.run([&] {
+    EXPECT_TRUE(FakeStreams::is_of_high_priority(streams.getStream(FakeStreams::device())));
+    streams.work("pass");
+  });
+  streams.work("read");
+  EXPECT_TRUE(streams.comes_before("ask", "pass"));
+  EXPECT_TRUE(streams.comes_before("pass", "read"));
+  {
+    const c10::StreamGuard voice(streams.getStreamFromGlobalPool(FakeStreams::device(), false));
+    streams.work("speak");
+  }
+  EXPECT_THROW(passes.run([&] {
+    streams.work("fail");
+    throw Error("a pass");
+  }),
+               Error);
+  streams.work("give up");
+  EXPECT_TRUE(streams.comes_before("fail", "give up"));
+  passes.run([&] { streams.work("next"); });
+  EXPECT_FALSE(streams.comes_before("speak", "next"));
+  EXPECT_TRUE(streams.comes_before("read", "next"));
 }
 
 TEST(SharedEngine, IsNotUsedWithoutItsLock) {
