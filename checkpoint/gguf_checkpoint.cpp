@@ -11,6 +11,7 @@
 #include "checkpoint/gguf_config.h"
 #include "checkpoint/gguf_names.h"
 #include "checkpoint/gguf_tokenizer.h"
+#include "checkpoint/gguf_vocabulary.h"
 #include "checkpoint/tensor_views.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -250,6 +251,11 @@ void write_tokenizer(const TokenizerFiles& files, const fs::path& folder) {
     config["tokenizer_class"] = files.tokenizer ? "PreTrainedTokenizerFast" : "LlamaTokenizer";
   }
   if (files.chat_template) config["chat_template"] = *files.chat_template;
+  if (files.tool_template) {
+    config["chat_template"] =
+        Json::array({{{"name", "default"}, {"template", *files.chat_template}},
+                     {{"name", "tool_use"}, {"template", files.tool_template->jinja}}});
+  }
   write_json(folder / "tokenizer_config.json", config);
 }
 
@@ -318,8 +324,9 @@ std::vector<CheckpointFile> GgufCheckpoint::check_files() const {
   if (!has_tokenizer()) {
     files.push_back(
         {"tokenizer.ggml.*", "MISSING: convert the model again, with its tokenizer", true});
-  } else if (!file_->metadata().contains("tokenizer.chat_template")) {
-    files.push_back({"tokenizer.chat_template", "missing: --chat-template gives one"});
+  } else if (!file_->metadata().contains(kGgufTemplate) &&
+             !file_->metadata().contains(kGgufToolTemplate)) {
+    files.push_back({std::string(kGgufTemplate), "missing: --chat-template gives one"});
   }
   return files;
 }
