@@ -25,14 +25,14 @@ bool is_rope_factors(const std::string& name) {
   return name == "rope_freqs.weight" || name.ends_with(".attn_rot_embd.weight");
 }
 
-/// Whether it is of a layer behind the model's, which predicts further tokens.
-bool is_of_further_layer(std::string_view name, int64_t num_layers) {
+/// Whether it is of a layer from `begin` to `end`, of all that the file says to have.
+bool is_of_layers(std::string_view name, int64_t begin, int64_t end) {
   constexpr std::string_view kLayer = "blk.";
   int64_t layer = 0;
   return name.starts_with(kLayer) &&
          std::from_chars(name.data() + kLayer.size(), name.data() + name.size(), layer).ec ==
              std::errc() &&
-         layer >= num_layers;
+         layer >= begin && layer < end;
 }
 
 }  // namespace
@@ -62,9 +62,12 @@ GgufTensors::GgufTensors(std::shared_ptr<const GgufFile> file, const ModelConfig
       if (found->second.shape == gguf_shape(weight)) tensors_[weight.name].form = weight;
     }
   }
+  // Those behind the model's predict further tokens.
+  const auto num_all = file_->metadata().get<int64_t>(architecture + ".block_count");
   for (const auto& [name, entry] : file_->entries()) {
     if (taken.contains(name) || is_rope_factors(name)) continue;
-    tensors_[is_of_further_layer(name, config.num_layers()) ? "mtp." + name : name] = {
+    const bool is_further = is_of_layers(name, config.num_layers(), num_all);
+    tensors_[is_further ? "mtp." + name : name] = {
         .entry = &entry, .head_dim = 0, .norm_offset = 0.0};
   }
 }
