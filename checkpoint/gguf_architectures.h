@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -37,7 +38,11 @@ class GgufFields {
     if (std::ssize(all) != num_layers) fail(end, fmt::format("must have {} entries", num_layers));
     return all;
   }
-  double number(const char* end) const { return metadata_.decimal(key(end)); }
+  double number(const char* end) const {
+    const double value = metadata_.decimal(key(end));
+    if (!std::isfinite(value)) fail(end, "is not a finite number");
+    return value;
+  }
   double number(const char* end, double otherwise) const {
     return has(end) ? number(end) : otherwise;
   }

@@ -144,7 +144,7 @@ Json read_merges(const GgufMetadata& metadata, const GgufVocabulary& vocabulary)
     const auto fail = [&](std::string_view why) {
       throw UserError("{}: {}[{}], {}, {}", metadata.where(), kMerges, rank, in_quotes(pair), why);
     };
-    require_utf8(pair, fmt::format("{}: {}[{}]", metadata.where(), kMerges, rank));
+    require_utf8_at(pair, metadata.where(), kMerges, rank);
     const size_t space = pair.find(' ');
     if (space == 0 || space == std::string::npos || space + 1 == pair.size()) {
       fail("is not a pair of tokens");

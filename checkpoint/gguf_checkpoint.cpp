@@ -11,6 +11,7 @@
 #include "checkpoint/gguf_config.h"
 #include "checkpoint/gguf_names.h"
 #include "checkpoint/gguf_tokenizer.h"
+#include "checkpoint/gguf_vocabulary.h"
 #include "checkpoint/tensor_views.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -24,14 +25,14 @@ bool is_rope_factors(const std::string& name) {
   return name == "rope_freqs.weight" || name.ends_with(".attn_rot_embd.weight");
 }
 
-/// Whether it is of a layer behind the model's, which predicts further tokens.
-bool is_of_further_layer(std::string_view name, int64_t num_layers) {
+/// Whether it is of a layer from `begin` to `end`, of all that the file says to have.
+bool is_of_layers(std::string_view name, int64_t begin, int64_t end) {
   constexpr std::string_view kLayer = "blk.";
   int64_t layer = 0;
   return name.starts_with(kLayer) &&
          std::from_chars(name.data() + kLayer.size(), name.data() + name.size(), layer).ec ==
              std::errc() &&
-         layer >= num_layers;
+         layer >= begin && layer < end;
 }
 
 }  // namespace
@@ -61,9 +62,12 @@ GgufTensors::GgufTensors(std::shared_ptr<const GgufFile> file, const ModelConfig
       if (found->second.shape == gguf_shape(weight)) tensors_[weight.name].form = weight;
     }
   }
+  // Those behind the model's predict further tokens.
+  const auto num_all = file_->metadata().get<int64_t>(architecture + ".block_count");
   for (const auto& [name, entry] : file_->entries()) {
     if (taken.contains(name) || is_rope_factors(name)) continue;
-    tensors_[is_of_further_layer(name, config.num_layers()) ? "mtp." + name : name] = {
+    const bool is_further = is_of_layers(name, config.num_layers(), num_all);
+    tensors_[is_further ? "mtp." + name : name] = {
         .entry = &entry, .head_dim = 0, .norm_offset = 0.0};
   }
 }
@@ -250,6 +254,11 @@ void write_tokenizer(const TokenizerFiles& files, const fs::path& folder) {
     config["tokenizer_class"] = files.tokenizer ? "PreTrainedTokenizerFast" : "LlamaTokenizer";
   }
   if (files.chat_template) config["chat_template"] = *files.chat_template;
+  if (files.tool_template) {
+    config["chat_template"] =
+        Json::array({{{"name", "default"}, {"template", *files.chat_template}},
+                     {{"name", "tool_use"}, {"template", files.tool_template->jinja}}});
+  }
   write_json(folder / "tokenizer_config.json", config);
 }
 
@@ -318,8 +327,9 @@ std::vector<CheckpointFile> GgufCheckpoint::check_files() const {
   if (!has_tokenizer()) {
     files.push_back(
         {"tokenizer.ggml.*", "MISSING: convert the model again, with its tokenizer", true});
-  } else if (!file_->metadata().contains("tokenizer.chat_template")) {
-    files.push_back({"tokenizer.chat_template", "missing: --chat-template gives one"});
+  } else if (!file_->metadata().contains(kGgufTemplate) &&
+             !file_->metadata().contains(kGgufToolTemplate)) {
+    files.push_back({std::string(kGgufTemplate), "missing: --chat-template gives one"});
   }
   return files;
 }

@@ -153,7 +153,6 @@ GgufSentencepiece read_gguf_sentencepiece(const GgufMetadata& metadata,
 }
 
 constexpr std::string_view kModel = "tokenizer.ggml.model";
-constexpr std::string_view kTemplate = "tokenizer.chat_template";
 
 // From llama.cpp's list; its other entries belong to unsupported models.
 constexpr auto kAnswerEnds = std::to_array<std::string_view>({"<|eot_id|>",
@@ -219,19 +218,26 @@ TokenIds stop_tokens(const GgufMetadata& metadata, const GgufVocabulary& vocabul
 }
 
 void read_template(const GgufMetadata& metadata, TokenizerFiles& files) {
-  files.template_where = fmt::format("{}: {}", files.where, kTemplate);
-  files.chat_template = metadata.find<std::string>(kTemplate);
-  if (files.chat_template) {
-    require_utf8(*files.chat_template, files.template_where);
-  } else {
-    files.template_where = fmt::format("{}: no {}", files.where, kTemplate);
-  }
+  const auto read = [&](std::string_view key) -> std::optional<TokenizerFiles::Template> {
+    const auto text = metadata.find<std::string>(key);
+    if (!text) return std::nullopt;
+    const std::string where = fmt::format("{}: {}", files.where, key);
+    require_utf8(*text, where);
+    return {{*text, where}};
+  };
+  std::optional<TokenizerFiles::Template> usual = read(kGgufTemplate);
+  files.tool_template = read(kGgufToolTemplate);
+  if (!usual) std::swap(usual, files.tool_template);  // one alone is for all, as in llama.cpp
+  files.template_where =
+      usual ? usual->where : fmt::format("{}: no {}", files.where, kGgufTemplate);
+  if (usual) files.chat_template = std::move(usual->jinja);
 }
 
 std::string hash_of(const TokenizerFiles& files, const GgufVocabulary& vocabulary) {
   Hasher hasher;
   hasher.add("GGUF").add(files.tokenizer_config.fields.dump());
   hasher.add(files.generation_config.fields.dump()).add(files.chat_template.value_or(""));
+  if (files.tool_template) hasher.add(files.tool_template->jinja);
   if (files.sentencepiece) {
     hasher.add(files.sentencepiece->model);
   } else {

@@ -113,7 +113,11 @@ void add_gguf_tokenizer(const TokenizerFiles& files, int64_t vocab_size, GgufCon
       contents.add(key, static_cast<uint32_t>(*id));
     }
   }
-  if (files.chat_template) contents.add("tokenizer.chat_template", *files.chat_template);
+  if (files.chat_template) contents.add(kGgufTemplate, *files.chat_template);
+  if (files.tool_template) {
+    contents.add(kGgufToolTemplate, files.tool_template->jinja);
+    contents.add("tokenizer.chat_templates", std::vector<std::string>{"tool_use"});
+  }
 }
 
 }  // namespace predgen

@@ -46,6 +46,12 @@ bool is_in_brackets(std::string_view token) {
 
 }  // namespace
 
+void require_utf8_at(std::string_view text, std::string_view where, std::string_view key,
+                     size_t index) {
+  if (first_ill_formed(text) == text.size()) return;  // there are many: their names take longer
+  require_utf8(text, fmt::format("{}: {}[{}]", where, key, index));
+}
+
 std::string in_quotes(std::string_view text) { return to_text(Json(text)); }
 
 GgufVocabulary GgufVocabulary::read(const GgufMetadata& metadata) {
@@ -74,7 +80,7 @@ GgufVocabulary GgufVocabulary::read(const GgufMetadata& metadata) {
   result.ids_.reserve(result.size());
   for (size_t id = 0; id < result.size(); ++id) {
     std::string& token = result.tokens_[id];
-    require_utf8(token, fmt::format("{}: {}[{}]", where, kTokens, id));
+    require_utf8_at(token, where, kTokens, id);
     if (token.empty()) {  // as in llama.cpp
       token = fmt::format("[EMPTY_{}]", id);
       result.types_[id] = Type::kUnused;
@@ -101,7 +107,8 @@ void GgufVocabulary::add_text(TokenId id) {
 }
 
 void GgufVocabulary::type_marks(const GgufMetadata& metadata) {
-  const auto written = metadata.get_or("tokenizer.chat_template", std::string());
+  const std::string written = metadata.get_or(kGgufTemplate, std::string()) +
+                              metadata.get_or(kGgufToolTemplate, std::string());
   std::vector<TokenId> ends;
   for (const char* name : {"bos", "eos", "eot", "eom"}) {
     const auto id = named(metadata, fmt::format("tokenizer.ggml.{}_token_id", name));

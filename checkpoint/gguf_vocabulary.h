@@ -12,6 +12,9 @@
 
 namespace predgen {
 
+constexpr std::string_view kGgufTemplate = "tokenizer.chat_template";
+constexpr std::string_view kGgufToolTemplate = "tokenizer.chat_template.tool_use";
+
 /// The tokens before and after a plain text, and whether a tokenizer adds them.
 struct GgufEnds {
   std::optional<TokenId> begin{}, end{};
@@ -27,7 +30,7 @@ class GgufVocabulary {
   /// Checks that every token is well-formed and of a known type. An empty one is unused and gets a
   /// name, and so does a token that is there twice: the first means the text, or else the control
   /// token among them. Marks of turns are control tokens, whatever type the file gives them: those
-  /// of known families, those that end an answer, and those that the chat template writes. Without
+  /// of known families, those that end an answer, and those that a chat template writes. Without
   /// types all are normal. UserError names the file, the key and the token.
   static GgufVocabulary read(const GgufMetadata& metadata);
 
@@ -65,5 +68,9 @@ class GgufVocabulary {
 
 /// `text` in quotation marks, on one line, whatever bytes it has.
 std::string in_quotes(std::string_view text);
+
+/// UserError with the file, the key and the place in its list if `text` is not well-formed UTF-8.
+void require_utf8_at(std::string_view text, std::string_view where, std::string_view key,
+                     size_t index);
 
 }  // namespace predgen

@@ -39,16 +39,16 @@ const uint16_t* bits_of(const at::Tensor& halves) {
 /// 8 values in 4 bits, which are the bytes of `bytes`.
 uint32_t word_of_4_bits(uint64_t bytes) {
   constexpr uint64_t kEven = 0x000F'000F'000F'000F;
-  const auto joined = [](uint64_t spread) {
-    const uint64_t pairs = spread | spread >> 12;
-    return static_cast<uint32_t>((pairs & 0xFF) | (pairs >> 24 & 0xFF00));
-  };
-  return joined(bytes & kEven) | joined(bytes >> 8 & kEven) << 16;
+  // The product has the values at bits 0, 16, 32 and 48 side by side from bit 48 on.
+  constexpr uint64_t kJoin = 1ULL << 48 | 1ULL << 36 | 1ULL << 24 | 1ULL << 12;
+  const uint64_t even = (bytes & kEven) * kJoin, odd = (bytes >> 8 & kEven) * kJoin;
+  return static_cast<uint32_t>(even >> 48 | (odd >> 32 & 0xFFFF0000));
 }
 
-/// 4 values in 8 bits.
-uint32_t word_of_8_bits(uint32_t bytes) {
-  return (bytes & 0xFF0000FF) | (bytes >> 8 & 0xFF00) | (bytes << 8 & 0xFF0000);
+/// Two words of 4 values in 8 bits.
+uint64_t words_of_8_bits(uint64_t bytes) {
+  return (bytes & 0xFF0000FF'FF0000FF) | (bytes >> 8 & 0x0000FF00'0000FF00) |
+         (bytes << 8 & 0x00FF0000'00FF0000);
 }
 
 /// Rounds to nearest even.
@@ -136,10 +136,12 @@ void pack_row(const uint8_t* q, int64_t in, int bits, int32_t* to) {
     }
     return;
   }
-  for (int64_t i = 0; i < in; i += 4, to += kGroupPanel) {
-    uint32_t bytes = 0;
+  for (int64_t i = 0; i < in; i += 8, to += 2 * kGroupPanel) {
+    uint64_t bytes = 0;
     std::memcpy(&bytes, q + i, sizeof bytes);
-    *to = static_cast<int32_t>(word_of_8_bits(bytes));
+    const uint64_t words = words_of_8_bits(bytes);
+    to[0] = static_cast<int32_t>(words);
+    to[kGroupPanel] = static_cast<int32_t>(words >> 32);
   }
 }
 

@@ -3,6 +3,10 @@
 #include <bit>
 #include <cmath>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "kernels/half.h"
 
 namespace predgen {
@@ -116,6 +120,35 @@ RowError quantize_int4_row(const float* w, int64_t in, int64_t group, Int4Centre
     scales[begin / group * 2 + 1] = offset_bits;
   }
   return error;
+}
+
+void sum_codes(const int8_t* codes, int64_t num_groups, int64_t group, int32_t* sums,
+               int32_t* squares) {
+  for (int64_t g = 0; g < num_groups; ++g) {
+#if defined(__SSE2__)
+    __m128i sum = _mm_setzero_si128(), square = sum;  // of 16 and of 32 bits
+    for (int64_t i = 0; i < group; i += 16, codes += 16) {
+      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(codes));
+      const __m128i low = _mm_srai_epi16(_mm_unpacklo_epi8(bytes, bytes), 8);
+      const __m128i high = _mm_srai_epi16(_mm_unpackhi_epi8(bytes, bytes), 8);
+      sum = _mm_add_epi16(sum, _mm_add_epi16(low, high));
+      square = _mm_add_epi32(square,
+                             _mm_add_epi32(_mm_madd_epi16(low, low), _mm_madd_epi16(high, high)));
+    }
+    sum = _mm_madd_epi16(sum, _mm_set1_epi16(1));
+    const __m128i halves =
+        _mm_add_epi32(_mm_unpacklo_epi32(sum, square), _mm_unpackhi_epi32(sum, square));
+    const __m128i both = _mm_add_epi32(halves, _mm_unpackhi_epi64(halves, halves));
+    sums[g] = _mm_cvtsi128_si32(both);
+    squares[g] = _mm_cvtsi128_si32(_mm_srli_si128(both, 4));
+#else
+    sums[g] = squares[g] = 0;
+    for (int64_t i = 0; i < group; ++i, ++codes) {
+      sums[g] += *codes;
+      squares[g] += *codes * *codes;
+    }
+#endif
+  }
 }
 
 }  // namespace predgen

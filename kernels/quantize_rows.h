@@ -29,4 +29,9 @@ enum class Int4Centre { kRange, kZero };
 RowError quantize_int4_row(const float* w, int64_t in, int64_t group, Int4Centre centre, uint8_t* q,
                            uint16_t* scales);
 
+/// Of each group of codes, `group` a multiple of 16 up to kMaxGroup: to `sums` their sum, to
+/// `squares` the sum of their squares.
+void sum_codes(const int8_t* codes, int64_t num_groups, int64_t group, int32_t* sums,
+               int32_t* squares);
+
 }  // namespace predgen

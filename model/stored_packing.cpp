@@ -55,23 +55,6 @@ struct PackedRow {
   }
 };
 
-/// Of `group` codes, w = scale * code + offset, of which the kept numbers are off by a * code + b.
-RowError error_of(const int8_t* codes, int64_t group, float scale, float offset, double a,
-                  double b) {
-  int32_t sum = 0, squares = 0;
-  for (int64_t i = 0; i < group; ++i) {
-    sum += codes[i];
-    squares += codes[i] * codes[i];
-  }
-  const auto of = [&](double slope, double constant) {
-    return slope * slope * squares + 2 * slope * constant * sum +
-           constant * constant * static_cast<double>(group);
-  };
-  RowError error{of(a, b), of(static_cast<double>(scale), static_cast<double>(offset))};
-  if (error.lost < 0) error.lost = 0;  // zero up to rounding
-  return error;
-}
-
 /// Of `group` codes, w = scale * values[code], kept as `kept` * book.value(code).
 RowError error_of(const int8_t* codes, int64_t group, const CodeValues& values, float scale,
                   const CodeBook& book, float kept) {
@@ -97,50 +80,110 @@ struct RowFound {
   bool is_valid = true;
 };
 
-/// `q`: room for the row's numbers.
-RowFound recode(const CodedRows& from, const CodeLayout& layout, const Recoding& recoding,
-                int64_t row, uint8_t* __restrict q, const PackedRow& to) {
-  const int64_t in = from.codes.size(1), group = layout.group, place = row * (in / group);
-  // Fetched once per row: each tensor access is checked.
-  const auto* scales = from.scales.const_data_ptr<float>() + place;
-  const auto* offsets = layout.has_offsets ? from.offsets.const_data_ptr<float>() + place : nullptr;
-  const auto* __restrict codes = from.codes.const_data_ptr<int8_t>() + row * in;
-  const auto added = static_cast<uint8_t>(recoding.middle - recoding.shift);
-  const auto lowest = static_cast<uint8_t>(layout.lowest);
-  uint8_t highest = 0;  // above the lowest; what is below it is far above, as unsigned
-  for (int64_t i = 0; i < in; ++i) {
-    const auto code = static_cast<uint8_t>(codes[i]);
-    q[i] = static_cast<uint8_t>(code + added);
-    highest = std::max(highest, static_cast<uint8_t>(code - lowest));
+/// Packs rows of one matrix, one after another; each thread has its own.
+class RowPacker {
+ public:
+  RowPacker(const CodeLayout& layout, const Recoding& recoding, int64_t in)
+      : layout_(layout),
+        recoding_(recoding),
+        in_(in),
+        num_groups_(in / layout.group),
+        q_(static_cast<size_t>(in)),
+        sums_(static_cast<size_t>(num_groups_)),
+        squares_(sums_.size()),
+        scales_(sums_.size()),
+        offsets_(sums_.size()),
+        lost_(sums_.size()),
+        total_(sums_.size()) {}
+
+  /// Row `row` of `from` to `to`.
+  RowFound pack(const CodedRows& from, int64_t row, const PackedRow& to) {
+    const auto* codes = from.codes.const_data_ptr<int8_t>() + row * in_;
+    if (!recode(codes)) return {.error = {}, .is_valid = false};
+    pack_row(q_.data(), in_, recoding_.bits, to.words);
+    const int64_t place = row * num_groups_;
+    const float* scales = from.scales.const_data_ptr<float>() + place;
+    const float* offsets =
+        layout_.has_offsets ? from.offsets.const_data_ptr<float>() + place : nullptr;
+    keep_scales(scales, offsets, to);
+    return {.error = recoding_.book ? error_by_book(codes, scales)
+                                    : error_of_numbers(codes, scales, offsets)};
   }
-  if (highest > layout.highest - layout.lowest) return {.error = {}, .is_valid = false};
-  pack_row(q, in, recoding.bits, to.words);
-  RowError error;
-  for (int64_t g = 0; g < in / group; ++g) {
-    const float scale = scales[g], offset = offsets ? offsets[g] : 0.0f;
-    const uint16_t kept = to_half(scale);
-    to.scales[g * to.scale_step] = kept;
-    if (recoding.book) {
-      const RowError own =
-          error_of(codes + g * group, group, *layout.book, scale, *recoding.book, from_half(kept));
+
+ private:
+  /// To q_; false if a code is not of the layout.
+  bool recode(const int8_t* __restrict codes) {
+    const auto added = static_cast<uint8_t>(recoding_.middle - recoding_.shift);
+    const auto lowest = static_cast<uint8_t>(layout_.lowest);
+    uint8_t highest = 0;  // above the lowest; what is below it is far above, as unsigned
+    uint8_t* __restrict q = q_.data();
+    for (int64_t i = 0; i < in_; ++i) {
+      const auto code = static_cast<uint8_t>(codes[i]);
+      q[i] = static_cast<uint8_t>(code + added);
+      highest = std::max(highest, static_cast<uint8_t>(code - lowest));
+    }
+    return highest <= layout_.highest - layout_.lowest;
+  }
+
+  /// In float16, scales_ and offsets_, too. `offsets`: null if they are 0.
+  void keep_scales(const float* scales, const float* offsets, const PackedRow& to) {
+    for (int64_t g = 0; g < num_groups_; ++g) scales_[g] = to_half(scales[g]);
+    for (int64_t g = 0; g < num_groups_; ++g) to.scales[g * to.scale_step] = scales_[g];
+    if (!recoding_.has_offsets) return;
+    const auto shift = static_cast<float>(recoding_.shift);
+    for (int64_t g = 0; g < num_groups_; ++g) {
+      offsets_[g] = to_half((offsets ? offsets[g] : 0.0f) + shift * scales[g]);
+    }
+    for (int64_t g = 0; g < num_groups_; ++g) to.offsets[g * to.scale_step] = offsets_[g];
+  }
+
+  /// w = scale * code + offset, of which the kept numbers are off by a * code + b.
+  RowError error_of_numbers(const int8_t* codes, const float* scales, const float* offsets) {
+    sum_codes(codes, num_groups_, layout_.group, sums_.data(), squares_.data());
+    const auto count = static_cast<double>(layout_.group),
+               shift = static_cast<double>(recoding_.shift);
+    const auto of = [&](double slope, double constant, int64_t g) {
+      return slope * slope * squares_[g] + 2 * slope * constant * sums_[g] +
+             constant * constant * count;
+    };
+    for (int64_t g = 0; g < num_groups_; ++g) {
+      const double kept = static_cast<double>(from_half(scales_[g]));
+      const double scale = static_cast<double>(scales[g]);
+      const double offset = offsets ? static_cast<double>(offsets[g]) : 0.0;
+      double b = -offset;
+      if (recoding_.has_offsets) b += static_cast<double>(from_half(offsets_[g])) - shift * kept;
+      const double lost = of(kept - scale, b, g);
+      lost_[g] = lost < 0 ? 0 : lost;  // zero up to rounding
+      total_[g] = of(scale, offset, g);
+    }
+    RowError error;
+    for (int64_t g = 0; g < num_groups_; ++g) {
+      error.lost += lost_[g];
+      error.total += total_[g];
+    }
+    return error;
+  }
+
+  RowError error_by_book(const int8_t* codes, const float* scales) const {
+    RowError error;
+    for (int64_t g = 0; g < num_groups_; ++g) {
+      const RowError own = error_of(codes + g * layout_.group, layout_.group, *layout_.book,
+                                    scales[g], *recoding_.book, from_half(scales_[g]));
       error.lost += own.lost;
       error.total += own.total;
-      continue;
     }
-    const double a = static_cast<double>(from_half(kept)) - static_cast<double>(scale);
-    double b = -static_cast<double>(offset);
-    if (recoding.has_offsets) {
-      const uint16_t kept_offset = to_half(offset + static_cast<float>(recoding.shift) * scale);
-      to.offsets[g * to.scale_step] = kept_offset;
-      b += static_cast<double>(from_half(kept_offset)) -
-           recoding.shift * static_cast<double>(from_half(kept));
-    }
-    const RowError own = error_of(codes + g * group, group, scale, offset, a, b);
-    error.lost += own.lost;
-    error.total += own.total;
+    return error;
   }
-  return {.error = error};
-}
+
+  const CodeLayout& layout_;
+  const Recoding& recoding_;
+  const int64_t in_, num_groups_;
+  std::vector<uint8_t> q_;
+  // Of the groups, each loop over which is worth vectors.
+  std::vector<int32_t> sums_, squares_;
+  std::vector<uint16_t> scales_, offsets_;
+  std::vector<double> lost_, total_;
+};
 
 void check(const CodedRows& rows, const CodeLayout& layout, int64_t count, int64_t in) {
   const auto is = [](const at::Tensor& tensor, at::ScalarType type, int64_t height, int64_t width) {
@@ -152,6 +195,15 @@ void check(const CodedRows& rows, const CodeLayout& layout, int64_t count, int64
                     is(rows.scales, at::kFloat, count, groups) &&
                     (!layout.has_offsets || is(rows.offsets, at::kFloat, count, groups)),
                 "codes of {} for {} rows of {}", c10::str(rows.codes.sizes()), count, in);
+}
+
+/// Whole panels whose codes stay in a core's cache; whole heads, too, where they fit, as rows may
+/// be stored in another order within a head.
+int64_t rows_at_once(int64_t in) {
+  constexpr int64_t kValues = int64_t{1} << 18, kHead = 64;
+  const int64_t rows = kValues / in;
+  if (rows >= kHead) return rows / kHead * kHead;
+  return std::max(kGroupPanel, rows / kGroupPanel * kGroupPanel);
 }
 
 }  // namespace
@@ -170,25 +222,24 @@ GroupedMatrix pack_as_stored(const CodeLayout& layout, int64_t out, int64_t in,
     matrix.words[panels - 1].zero_();
     matrix.scales[panels - 1].zero_();
   }
-  constexpr int64_t kValues = int64_t{1} << 20, kGrain = int64_t{1} << 16;
-  const int64_t step = std::max<int64_t>(1, kValues / in / kGroupPanel) * kGroupPanel;
-  for (int64_t begin = 0; begin < out; begin += step) {
-    const int64_t count = std::min(step, out - begin);
-    const CodedRows coded = rows(begin, begin + count);
-    check(coded, layout, count, in);
-    std::vector<RowFound> found(static_cast<size_t>(count));
-    parallel_ranges(count, kGrain / in + 1, [&](int64_t first, int64_t last) {
-      std::vector<uint8_t> q(static_cast<size_t>(in));
-      for (int64_t row = first; row < last; ++row) {
-        found[static_cast<size_t>(row)] =
-            recode(coded, layout, recoding, row, q.data(), PackedRow(matrix, begin + row));
+  const int64_t step = rows_at_once(in), num_steps = (out + step - 1) / step;
+  std::vector<RowFound> found(static_cast<size_t>(out));
+  parallel_ranges(num_steps, 1, [&](int64_t first, int64_t last) {
+    RowPacker packer(layout, recoding, in);
+    for (int64_t begin = first * step; begin < std::min(last * step, out); begin += step) {
+      const int64_t count = std::min(step, out - begin);
+      const CodedRows coded = rows(begin, begin + count);
+      check(coded, layout, count, in);
+      for (int64_t row = 0; row < count; ++row) {
+        found[static_cast<size_t>(begin + row)] =
+            packer.pack(coded, row, PackedRow(matrix, begin + row));
       }
-    });
-    for (const RowFound& own : found) {  // in row order, whatever the threads
-      PREDGEN_CHECK(own.is_valid, "codes not from {} to {}", layout.lowest, layout.highest);
-      error.lost += own.error.lost;
-      error.total += own.error.total;
     }
+  });
+  for (const RowFound& own : found) {  // in row order, whatever the threads
+    PREDGEN_CHECK(own.is_valid, "codes not from {} to {}", layout.lowest, layout.highest);
+    error.lost += own.error.lost;
+    error.total += own.error.total;
   }
   matrix.check();
   return matrix;

@@ -16,8 +16,9 @@ using CodedRowsOf = std::function<CodedRows(int64_t begin, int64_t end)>;
 
 /// Packs a matrix [out,in] with its stored codes: in 4 bits if they have at most 16 values, else in
 /// 8. The only loss is the rounding of scales and offsets to float16, and that of a book's values
-/// (CodeBook); `error` gets it, not finite if float16 cannot represent one. `rows` is called for
-/// about a million values at a time. Error if a code does not fit the layout.
+/// (CodeBook); `error` gets it, not finite if float16 cannot represent one. `rows` is called by
+/// several threads at once, for as many rows as stay in a core's own cache until they are packed.
+/// Error if a code does not fit the layout.
 GroupedMatrix pack_as_stored(const CodeLayout& layout, int64_t out, int64_t in,
                              const CodedRowsOf& rows, RowError& error);
 

@@ -2,6 +2,8 @@
 
 #include <c10/util/Half.h>
 
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -23,26 +25,51 @@ float half(const uint8_t* bytes) { return c10::Half(half_bits(bytes), c10::Half:
 int low(uint8_t byte) { return byte & 15; }
 int high(uint8_t byte) { return byte >> 4; }
 
+// Eight bytes at once, none with a carry into the next.
+static_assert(std::endian::native == std::endian::little);
+constexpr int kEight = 8;
+constexpr uint64_t kEach = 0x0101010101010101;
+
+uint64_t eight(const uint8_t* bytes) {
+  uint64_t all = 0;
+  std::memcpy(&all, bytes, sizeof all);
+  return all;
+}
+
+/// Codes below 128, less `zero`.
+void store_eight(uint64_t codes, uint64_t zero, int8_t* to) {
+  const uint64_t less = ((codes | 128 * kEach) - zero * kEach) ^ 128 * kEach;
+  std::memcpy(to, &less, sizeof less);
+}
+
 /// Bytes hold two values each: the first half of the block in their low, the second in their high
 /// bits.
-void unpack_nibbles(const uint8_t* __restrict bytes, int num_bytes, int zero,
+void unpack_nibbles(const uint8_t* __restrict bytes, int num_bytes, uint64_t zero,
                     int8_t* __restrict codes) {
-  for (int i = 0; i < num_bytes; ++i) {
-    codes[i] = static_cast<int8_t>(low(bytes[i]) - zero);
-    codes[i + num_bytes] = static_cast<int8_t>(high(bytes[i]) - zero);
+  for (int i = 0; i < num_bytes; i += kEight) {
+    const uint64_t both = eight(bytes + i);
+    store_eight(both & 15 * kEach, zero, codes + i);
+    store_eight(both >> 4 & 15 * kEach, zero, codes + i + num_bytes);
   }
 }
 
-/// The same with a fifth bit each.
-void unpack_five_bits(const uint8_t* fifth_bits, const uint8_t* __restrict bytes, int zero,
+/// 16 where a bit is set, by eight bits.
+constexpr std::array<uint64_t, 256> kSixteens = [] {
+  std::array<uint64_t, 256> all{};
+  for (size_t bits = 0; bits < all.size(); ++bits) {
+    for (size_t i = 0; i < kEight; ++i) all[bits] |= (bits >> i & 1) << (8 * i + 4);
+  }
+  return all;
+}();
+
+/// The same with a fifth bit each, 32 values.
+void unpack_five_bits(const uint8_t* fifth_bits, const uint8_t* __restrict bytes, uint64_t zero,
                       int8_t* __restrict codes) {
-  uint32_t fifth = 0;
-  std::memcpy(&fifth, fifth_bits, sizeof fifth);
-  for (int i = 0; i < 16; ++i) {
-    const int first = low(bytes[i]) | static_cast<int>(fifth >> i & 1) << 4;
-    const int second = high(bytes[i]) | static_cast<int>(fifth >> (i + 16) & 1) << 4;
-    codes[i] = static_cast<int8_t>(first - zero);
-    codes[i + 16] = static_cast<int8_t>(second - zero);
+  for (int i = 0; i < 2; ++i) {
+    const uint64_t both = eight(bytes + kEight * i);
+    store_eight((both & 15 * kEach) | kSixteens[fifth_bits[i]], zero, codes + kEight * i);
+    store_eight((both >> 4 & 15 * kEach) | kSixteens[fifth_bits[i + 2]], zero,
+                codes + kEight * i + 16);
   }
 }
 
@@ -156,8 +183,8 @@ void unpack_q2_k(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float
     const uint8_t* bits = blocks + 16;
     for (int part = 0; part < 8; ++part, codes += 32) {
       const uint8_t* bytes = bits + part / 4 * 32;
-      for (int k = 0; k < 32; ++k) {
-        codes[k] = static_cast<int8_t>(bytes[k] >> (part % 4 * 2) & 3);
+      for (int k = 0; k < 32; k += kEight) {
+        store_eight(eight(bytes + k) >> (part % 4 * 2) & 3 * kEach, 0, codes + k);
       }
     }
   }
@@ -178,9 +205,10 @@ void unpack_q3_k(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float
     }
     for (int part = 0; part < 8; ++part, codes += 32) {
       const uint8_t* bytes = bits + part / 4 * 32;
-      for (int k = 0; k < 32; ++k) {
-        const int two = bytes[k] >> (part % 4 * 2) & 3, third = third_bits[k] >> part & 1;
-        codes[k] = static_cast<int8_t>(two + 4 * third - 4);
+      for (int k = 0; k < 32; k += kEight) {
+        const uint64_t two = eight(bytes + k) >> (part % 4 * 2) & 3 * kEach;
+        const uint64_t third = eight(third_bits + k) >> part & kEach;
+        store_eight(two | third << 2, 4, codes + k);
       }
     }
   }
@@ -205,9 +233,10 @@ void unpack_q5_k(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float
     const uint8_t *fifth_bits = blocks + 16, *bits = blocks + 48;
     for (int part = 0; part < 8; ++part, codes += 32) {
       const uint8_t* bytes = bits + part / 2 * 32;
-      for (int k = 0; k < 32; ++k) {
-        const int four = bytes[k] >> (part % 2 * 4) & 15, fifth = fifth_bits[k] >> part & 1;
-        codes[k] = static_cast<int8_t>(four | fifth << 4);
+      for (int k = 0; k < 32; k += kEight) {
+        const uint64_t four = eight(bytes + k) >> (part % 2 * 4) & 15 * kEach;
+        const uint64_t fifth = eight(fifth_bits + k) >> part & kEach;
+        store_eight(four | fifth << 4, 0, codes + k);
       }
     }
   }
@@ -225,9 +254,10 @@ void unpack_q6_k(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float
     for (int part = 0; part < 8; ++part, codes += 32) {
       const uint8_t* fours = blocks + part / 4 * 64 + part % 2 * 32;
       const uint8_t* twos = blocks + 128 + part / 4 * 32;
-      for (int k = 0; k < 32; ++k) {
-        const int four = fours[k] >> (part % 4 / 2 * 4) & 15, two = twos[k] >> (part % 4 * 2) & 3;
-        codes[k] = static_cast<int8_t>((four | two << 4) - 32);
+      for (int k = 0; k < 32; k += kEight) {
+        const uint64_t four = eight(fours + k) >> (part % 4 / 2 * 4) & 15 * kEach;
+        const uint64_t two = eight(twos + k) >> (part % 4 * 2) & 3 * kEach;
+        store_eight(four | two << 4, 32, codes + k);
       }
     }
   }

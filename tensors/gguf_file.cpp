@@ -1,18 +1,16 @@
 #include "tensors/gguf_file.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <exception>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
 #include "core/model_names.h"
-#include "core/mutex.h"
 #include "kernels/threads/parallel_ranges.h"
 #include "tensors/gguf_blocks.h"
 #include "tensors/gguf_header.h"
@@ -61,32 +59,22 @@ namespace {
 constexpr int64_t kChunk = int64_t{1} << 15;  // values that fit into a cache
 
 /// Calls work(begin, end) for chunks of `count` blocks, on as many threads as LibTorch is set to
-/// use. Rethrows the first exception of `work`.
+/// use.
 void for_each_chunk(const GgufType& type, int64_t count,
                     const std::function<void(int64_t, int64_t)>& work) {
   const int64_t grain = kChunk / type.block_values;
-  std::atomic<bool> failed = false;
-  Mutex mutex;  // guards `error`
-  std::exception_ptr error;
   parallel_ranges(count, grain, [&](int64_t begin, int64_t end) {
-    try {
-      for (; begin < end && !failed; begin += grain) work(begin, std::min(end, begin + grain));
-    } catch (...) {
-      failed = true;
-      const Lock lock(mutex);
-      if (!error) error = std::current_exception();
-    }
+    for (; begin < end; begin += grain) work(begin, std::min(end, begin + grain));
   });
-  if (error) std::rethrow_exception(error);
 }
 
 /// The bytes of blocks [begin, end), counted from the tensor's first.
-std::vector<uint8_t> read_blocks(const GgufFile& file, const GgufFile::Entry& entry, int64_t begin,
-                                 int64_t end) {
+std::unique_ptr<uint8_t[]> read_blocks(const GgufFile& file, const GgufFile::Entry& entry,
+                                       int64_t begin, int64_t end) {
   const int64_t each = entry.type->block_bytes;
-  std::vector<uint8_t> blocks(static_cast<size_t>((end - begin) * each));
-  file.read(entry, reinterpret_cast<char*>(blocks.data()), blocks.size(),
-            static_cast<size_t>(begin * each));
+  const auto size = static_cast<size_t>((end - begin) * each);
+  std::unique_ptr<uint8_t[]> blocks(new uint8_t[size]);  // uninitialised
+  file.read(entry, reinterpret_cast<char*>(blocks.get()), size, static_cast<size_t>(begin * each));
   return blocks;
 }
 
@@ -169,11 +157,11 @@ at::Tensor GgufFile::read_rows(const Entry& entry, int64_t begin, int64_t end) c
   auto* values = rows.mutable_data_ptr<float>();
   const int64_t first = begin * blocks_in_a_row(entry);
   for_each_chunk(type, rows.numel() / type.block_values, [&](int64_t from, int64_t to) {
-    const std::vector<uint8_t> blocks = read_blocks(*this, entry, first + from, first + to);
+    const auto blocks = read_blocks(*this, entry, first + from, first + to);
     std::vector<int8_t> codes(static_cast<size_t>((to - from) * type.block_values));
     const auto num_groups = static_cast<int64_t>(codes.size()) / type.layout.group;
     std::vector<float> scales(static_cast<size_t>(num_groups)), offsets(scales.size());
-    type.unpack(blocks.data(), to - from, codes.data(), scales.data(), offsets.data());
+    type.unpack(blocks.get(), to - from, codes.data(), scales.data(), offsets.data());
     combine_codes(codes.data(), scales.data(), offsets.data(), num_groups, type.layout.group,
                   type.layout.book ? type.layout.book->data() : nullptr,
                   values + from * type.block_values);
@@ -196,8 +184,8 @@ CodedRows GgufFile::read_codes(const Entry& entry, int64_t begin, int64_t end) c
   const int64_t block_groups = type.block_values / type.layout.group;
   const int64_t first = begin * blocks_in_a_row(entry);
   for_each_chunk(type, rows.codes.numel() / type.block_values, [&](int64_t from, int64_t to) {
-    const std::vector<uint8_t> blocks = read_blocks(*this, entry, first + from, first + to);
-    type.unpack(blocks.data(), to - from, codes + from * type.block_values,
+    const auto blocks = read_blocks(*this, entry, first + from, first + to);
+    type.unpack(blocks.get(), to - from, codes + from * type.block_values,
                 scales + from * block_groups, offsets + from * block_groups);
   });
   return rows;

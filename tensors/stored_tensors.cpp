@@ -1,12 +1,9 @@
 #include "tensors/stored_tensors.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <memory>
 
 #include "core/error.h"
-#include "core/mutex.h"
 #include "kernels/threads/parallel_ranges.h"
 #include "kernels/token_kernels.h"
 #include "tensors/gguf_blocks.h"
@@ -70,30 +67,20 @@ void read_converted(const ReadBytes& read, at::ScalarType stored, const at::Tens
   const at::ScalarType wanted = to.scalar_type();
   const size_t stored_size = at::elementSize(stored), wanted_size = at::elementSize(wanted);
   auto* target = static_cast<char*>(to.mutable_data_ptr());
-  std::atomic<bool> failed = false;
-  Mutex mutex;  // guards `error`
-  std::exception_ptr error;
   const int64_t num_values = to.numel(),
                 num_blocks = (num_values + kValuesAtOnce - 1) / kValuesAtOnce;
   parallel_ranges(num_blocks, 1, [&](int64_t begin, int64_t end) {
-    try {
-      std::unique_ptr<char[]> part;
-      if (stored != wanted) part.reset(new char[kValuesAtOnce * stored_size]);  // uninitialised
-      for (int64_t block = begin; block < end && !failed; ++block) {
-        const int64_t first = block * kValuesAtOnce,
-                      count = std::min(kValuesAtOnce, num_values - first);
-        char* place = target + static_cast<size_t>(first) * wanted_size;
-        read(part ? part.get() : place, static_cast<size_t>(count) * stored_size,
-             static_cast<size_t>(first) * stored_size);
-        if (part) convert(part.get(), stored, count, place, wanted);
-      }
-    } catch (...) {
-      failed = true;
-      const Lock lock(mutex);
-      if (!error) error = std::current_exception();
+    std::unique_ptr<char[]> part;
+    if (stored != wanted) part.reset(new char[kValuesAtOnce * stored_size]);  // uninitialised
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block * kValuesAtOnce,
+                    count = std::min(kValuesAtOnce, num_values - first);
+      char* place = target + static_cast<size_t>(first) * wanted_size;
+      read(part ? part.get() : place, static_cast<size_t>(count) * stored_size,
+           static_cast<size_t>(first) * stored_size);
+      if (part) convert(part.get(), stored, count, place, wanted);
     }
   });
-  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace predgen

@@ -62,28 +62,29 @@ class HuggingFaceTokenizer : public Tokenizer {
 
   TokenIds render_chat(const std::vector<Message>& messages, bool add_generation_prompt,
                        const ToolSet& tools, const std::string& variables) const override {
-    if (!chat_template_) throw UserError(chat_template_problem_);
+    const Template& chosen = tools.empty() ? chat_template_ : for_tools();
+    if (!chosen.chat) throw UserError(chosen.problem);
     TokenIds ids;
     for (const ChatTemplate::Segment& segment :
-         chat_template_->render(messages, add_generation_prompt, tools, variables)) {
+         chosen.chat->render(messages, add_generation_prompt, tools, variables)) {
       append_segment(segment, ids);
     }
     return ids;
   }
 
   std::string thinking_switch(bool thinks) const override {
-    return chat_template_ ? chat_template_->thinking_switch(thinks) : "";
+    return chat_template_.chat ? chat_template_.chat->thinking_switch(thinks) : "";
   }
 
   ToolFormat tool_format() const override {
-    return chat_template_ ? chat_template_->tool_format() : ToolFormat::kNone;
+    return for_tools().chat ? for_tools().chat->tool_format() : ToolFormat::kNone;
   }
 
   const TokenIds& stop_tokens() const override { return stop_tokens_; }
 
   std::optional<TokenId> answer_end() const override {
-    const bool has_end = chat_template_ && chat_template_->answers_follow_prompt();
-    return has_end ? chat_template_->end_token() : std::nullopt;
+    const std::optional<ChatTemplate>& chat = chat_template_.chat;
+    return chat && chat->answers_follow_prompt() ? chat->end_token() : std::nullopt;
   }
 
   int64_t vocab_size() const override { return static_cast<int64_t>(pieces_.size()); }
@@ -95,6 +96,13 @@ class HuggingFaceTokenizer : public Tokenizer {
     std::string bytes;
     bool known = false, special = false;
   };
+  /// One that cannot be run matters only for rendering chats: then it has a problem.
+  struct Template {
+    std::optional<ChatTemplate> chat;
+    std::string problem;
+  };
+
+  const Template& for_tools() const { return tool_template_ ? *tool_template_ : chat_template_; }
 
   const Piece& piece(TokenId id) const {
     if (id < 0 || id >= vocab_size() || !pieces_[static_cast<size_t>(id)].known) {
@@ -190,30 +198,41 @@ class HuggingFaceTokenizer : public Tokenizer {
   }
 
   void read_chat_template(const TokenizerFiles& files, const std::vector<AddedToken>& added) {
-    if (!files.chat_template) {
-      chat_template_problem_ =
+    if (files.chat_template) {
+      read_template({*files.chat_template, files.template_where}, files, added, chat_template_);
+    } else {
+      chat_template_.problem =
           fmt::format("{}; give one with --chat-template FILE", files.template_where);
-      return;
     }
-    ChatTemplate::Source source{.jinja = *files.chat_template,
-                                .where = files.template_where,
-                                .today = ChatTemplate::today()};
+    if (files.tool_template) {
+      read_template(*files.tool_template, files, added, tool_template_.emplace());
+    }
+  }
+
+  static void read_template(const TokenizerFiles::Template& from, const TokenizerFiles& files,
+                            const std::vector<AddedToken>& added, Template& to) {
+    ChatTemplate::Source source{
+        .jinja = from.jinja, .where = from.where, .today = ChatTemplate::today()};
     for (const char* key : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
                             "cls_token", "mask_token"}) {
       if (const auto token = files.named_token(key)) {
         source.special_tokens[key] = *token;
       }
     }
-    try {  // a template that cannot be run matters only for rendering chats
-      chat_template_.emplace(std::move(source), added);
+    try {
+      to.chat.emplace(std::move(source), added);
     } catch (const UserError& error) {
       if (files.is_given_template) throw;
-      chat_template_problem_ = error.what();
+      to.problem = error.what();
     }
   }
 
   void add_stop_token(TokenId id) {
     if (!is_stop_token(stop_tokens_, id)) stop_tokens_.push_back(id);
+  }
+
+  void add_end_of(const Template& one) {
+    if (one.chat && one.chat->end_token()) add_stop_token(*one.chat->end_token());
   }
 
   void read_stop_tokens(const TokenizerFiles& files) {
@@ -232,9 +251,8 @@ class HuggingFaceTokenizer : public Tokenizer {
     if (const auto token = files.named_token("eos_token")) {
       add_stop_token(token_id(*token, files.tokenizer_config.where));
     }
-    if (chat_template_ && chat_template_->end_token()) {
-      add_stop_token(*chat_template_->end_token());
-    }
+    add_end_of(chat_template_);
+    add_end_of(for_tools());
   }
 
   void read_text_frame(const TokenizerFiles& files) {
@@ -295,8 +313,8 @@ class HuggingFaceTokenizer : public Tokenizer {
   StringMap<TokenId> added_ids_;
   AddedTokenFinder raw_finder_, normalized_finder_;
   TextFrame text_frame_;
-  std::optional<ChatTemplate> chat_template_;
-  std::string chat_template_problem_;
+  Template chat_template_;
+  std::optional<Template> tool_template_;
   TokenIds stop_tokens_;
 };
 

@@ -55,7 +55,8 @@ class Tokenizer {
   /// The model's chat template over `messages`, `add_generation_prompt` ends it where the
   /// assistant's answer begins. The only place that adds special tokens. Whether the ids of a
   /// history stay a prefix when messages are appended is up to the template (ChatTemplate).
-  /// `tools`: the functions that the model is told it may call. `variables`: more variables of the
+  /// `tools`: the functions that the model is told it may call; a model may have a template of its
+  /// own for them. `variables`: more variables of the
   /// template, as a JSON object (thinking_switch()); empty: none. UserError for an empty list,
   /// other roles, or an order of roles that the template rejects.
   virtual TokenIds render_chat(const std::vector<Message>& messages,

@@ -40,14 +40,19 @@ Decoded decode_first(std::string_view text) {
 
 }  // namespace
 
-void require_utf8(std::string_view text, std::string_view what) {
-  for (size_t offset = 0; offset < text.size();) {
+size_t first_ill_formed(std::string_view text) {
+  size_t offset = 0;
+  while (offset < text.size()) {
     const Decoded first = decode_first(text.substr(offset));
-    if (first.piece != Piece::kCharacter) {
-      throw UserError("{}: ill-formed UTF-8 at byte {}", what, offset);
-    }
+    if (first.piece != Piece::kCharacter) break;
     offset += first.length;
   }
+  return offset;
+}
+
+void require_utf8(std::string_view text, std::string_view what) {
+  const size_t offset = first_ill_formed(text);
+  if (offset < text.size()) throw UserError("{}: ill-formed UTF-8 at byte {}", what, offset);
 }
 
 char32_t next_character(std::string_view text, size_t& at) {

@@ -6,6 +6,9 @@
 
 namespace predgen {
 
+/// The first byte of `text` that is not well-formed UTF-8; text.size() if there is none.
+size_t first_ill_formed(std::string_view text);
+
 /// UserError with `what` and the first bad byte's offset if `text` is not well-formed UTF-8.
 void require_utf8(std::string_view text, std::string_view what);
 

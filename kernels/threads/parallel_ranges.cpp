@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <memory>
 
 #include "core/mutex.h"
@@ -31,13 +32,22 @@ void parallel_ranges(int64_t count, int64_t grain,
   // More parts than threads, so that a delayed thread takes fewer of them.
   const int64_t num_parts = std::min(most, kPartsEach * int64_t{num_threads});
   std::atomic<int64_t> next = 0;
+  Mutex error_mutex;  // guards `error`
+  std::exception_ptr error;
   team->run([&](int) {
     is_inside = true;
-    for (int64_t part; (part = next.fetch_add(1, std::memory_order_relaxed)) < num_parts;) {
-      work(count * part / num_parts, count * (part + 1) / num_parts);
+    try {
+      for (int64_t part; (part = next.fetch_add(1, std::memory_order_relaxed)) < num_parts;) {
+        work(count * part / num_parts, count * (part + 1) / num_parts);
+      }
+    } catch (...) {
+      next.store(num_parts, std::memory_order_relaxed);
+      const Lock error_lock(error_mutex);
+      if (!error) error = std::current_exception();
     }
     is_inside = false;
   });
+  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace predgen

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <limits>
 
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/gguf_writer.h"
@@ -14,12 +16,12 @@ namespace {
 constexpr uint32_t kVocabulary = 3, kWidth = 8;
 
 /// A Llama of one layer, without tokenizer and without most of its tensors.
-GgufWriter small_llama(const std::string& architecture = "llama") {
+GgufWriter small_llama(const std::string& architecture = "llama", uint32_t num_layers = 1) {
   GgufWriter writer;
   writer.add("general.architecture", architecture);
   const std::pair<const char*, uint32_t> sizes[] = {{"context_length", 64},
                                                     {"embedding_length", kWidth},
-                                                    {"block_count", 1},
+                                                    {"block_count", num_layers},
                                                     {"feed_forward_length", 16},
                                                     {"attention.head_count", 2}};
   for (const auto& [key, size] : sizes) writer.add(architecture + "." + key, size);
@@ -78,9 +80,32 @@ TEST_F(GgufCheckpointTest, RefusesWhatWouldChangeTheResult) {
                  {"qwen2.attention.sliding_window"});
   expect_refused(small_llama().tensor("rope_freqs.weight", "F32", {2}, std::vector<float>{3, 77}),
                  {"rope_freqs.weight", "Llama 3"});
+  const float infinite = std::numeric_limits<float>::infinity();
+  expect_refused(small_llama().add("llama.rope.freq_base", infinite), {"freq_base", "finite"});
+  expect_refused(small_llama().add("llama.rope.scaling.factor", infinite), {"factor", "finite"});
   GgufWriter bare;
   bare.add("general.architecture", "llama");
   expect_refused(bare, {"llama.block_count", "missing"});
+}
+
+/// Layers that predict further tokens are left out; more than the file says to have are a mistake.
+TEST_F(GgufCheckpointTest, OnlyLayersOfTheFileMayBeLeftOut) {
+  const ModelConfig one_layer = open(small_llama()).read_config();
+  const auto names = [&](uint32_t num_layers) {
+    GgufWriter writer = small_llama("llama", num_layers);
+    for (const char* name : {"blk.1.attn_norm.weight", "blk.2.attn_norm.weight"}) {
+      writer.tensor(name, "F32", {kWidth}, std::vector<float>(kWidth));
+    }
+    open(writer);
+    return GgufTensors(std::make_shared<const GgufFile>(folder_ / "a.gguf"), one_layer, "llama")
+        .names();
+  };
+  const auto has = [](const std::vector<std::string>& all, const std::string& name) {
+    return std::ranges::find(all, name) != all.end();
+  };
+  EXPECT_TRUE(has(names(2), "mtp.blk.1.attn_norm.weight"));
+  EXPECT_TRUE(has(names(2), "blk.2.attn_norm.weight"));
+  EXPECT_TRUE(has(names(1), "blk.1.attn_norm.weight"));
 }
 
 TEST_F(GgufCheckpointTest, TakesWhatChangesNothing) {

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "checkpoint/gguf_checkpoint.h"
 #include "core/files.h"
+#include "tensors/gguf_file.h"
+#include "tensors/gguf_writer.h"
 #include "tests/checkpoint/gguf_tokenizer_fields.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
@@ -138,6 +141,55 @@ TEST(GgufTokenizer, RunsTheTemplateOfTheFileOrAGivenOne) {
   write_file(folder / "broken.jinja", "{% if %}");
   files.give_template(folder / "broken.jinja");
   expect_user_error([&] { load_tokenizer(files); }, {"broken.jinja"});
+}
+
+TEST(GgufTokenizer, ATemplateForToolsIsUsedWhereSomeAreOffered) {
+  Bytes fields;
+  fields.set("tokenizer.chat_template", kChatMl);
+  const std::string hash = read_gguf_tokenizer(fields.metadata()).hash;
+  const ToolSet tools{.json = R"([{"type": "function", "function": {"name": "he"}}])",
+                      .names = {"he"}};
+  fields.set("tokenizer.chat_template.tool_use", "{{ tools[0].function.name }}");
+  const auto both = load(fields);
+  EXPECT_EQ(both->render_chat({{"user", "ll"}}, false, tools), TokenIds{Bytes::kHe});
+  EXPECT_EQ(both->render_chat({{"user", "ll"}}, false).front(), Bytes::kStart);
+  EXPECT_NE(both->content_hash(), hash);
+
+  // What it writes is a mark, too.
+  Bytes marked = fields;
+  marked.tokens[Bytes::kTool] = "<|turn>";
+  marked.types[Bytes::kTool] = 1;
+  marked.set("tokenizer.chat_template.tool_use", "{{ '<|turn>' + tools[0].function.name }}");
+  EXPECT_EQ(load(marked)->render_chat({{"user", "ll"}}, false, tools).front(), Bytes::kTool);
+
+  fields.erase("tokenizer.chat_template");  // alone it is for all, as in llama.cpp
+  fields.set("tokenizer.chat_template.tool_use", "{{ messages[0].content }}");
+  EXPECT_EQ(load(fields)->render_chat({{"user", "he"}}, false), TokenIds{Bytes::kHe});
+  EXPECT_EQ(load(fields)->render_chat({{"user", "he"}}, false, tools).back(), Bytes::kHe);
+  fields.set("tokenizer.chat_template.tool_use", "\xFF");
+  expect_refused(fields, {"tokenizer.chat_template.tool_use", "UTF-8"});
+}
+
+TEST(GgufTokenizer, BothTemplatesReachAnotherFileAndAFolder) {
+  Bytes fields;
+  fields.set("tokenizer.chat_template", kChatMl);
+  fields.set("tokenizer.chat_template.tool_use", "{{ tools }}");
+  GgufContents contents;
+  add_gguf_tokenizer(read_gguf_tokenizer(fields.metadata()), Bytes::kPad + 1, contents);
+  const TemporaryFolder folder;
+  contents.write(folder / "m.gguf",
+                 [](const std::string&, int64_t, int64_t) { return at::Tensor(); });
+  const GgufMetadata metadata = read_gguf_metadata(folder / "m.gguf");
+  EXPECT_EQ(metadata.get<std::string>("tokenizer.chat_template"), kChatMl);
+  EXPECT_EQ(metadata.get<std::string>("tokenizer.chat_template.tool_use"), "{{ tools }}");
+  EXPECT_EQ(metadata.get<std::vector<std::string>>("tokenizer.chat_templates"),
+            std::vector<std::string>{"tool_use"});
+
+  GgufCheckpoint(folder / "m.gguf").copy_files(CopiedFiles::kTokenizer, folder.path());
+  const TokenizerFiles copied = TokenizerFiles::read(folder.path());
+  EXPECT_EQ(copied.chat_template, kChatMl);
+  ASSERT_TRUE(copied.tool_template.has_value());
+  EXPECT_EQ(copied.tool_template->jinja, "{{ tools }}");
 }
 
 TEST(GgufTokenizer, OrdinaryWordsThatAreNamedStayWords) {

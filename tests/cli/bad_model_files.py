@@ -180,6 +180,46 @@ def check_experts(scratch):
     refused(stacked, "another gate", lambda f: change_config(f, swiglu_limit=6.0), "swiglu_limit")
 
 
+def set_size(key, size):
+    """An unsigned number in the metadata of a GGUF file."""
+    def apply(raw):
+        at = raw.index(key.encode()) + len(key)
+        return raw[:at + 4] + struct.pack("<I", size) + raw[at + 8:]
+    return apply
+
+
+def rename(name, other):
+    """Of the same length."""
+    return lambda raw: raw.replace(name.encode(), other.encode(), 1)
+
+
+def check_gguf(scratch):
+    """Files of known architectures that are not what they say, and of newer versions of them."""
+    import gguf_models
+
+    def cases(arch, *cases, **sizes):
+        good, spoiled = scratch / f"{arch}.gguf", scratch / f"{arch}-spoiled.gguf"
+        gguf_models.write(make_model(make_config(arch, **sizes)), good)
+        predgen("score", "--model", good, "--token-ids", "1,2")
+        for name, spoil, *parts in cases:
+            spoiled.write_bytes(spoil(good.read_bytes()))
+            expect_refused(f"{arch} as GGUF: {name}", ["score", "--model", spoiled, "--token-ids", "1,2"],
+                           str(spoiled), *parts)
+
+    cases("qwen2", ("fewer layers than there are", set_size("qwen2.block_count", 2), "blk.2."),
+          ("more layers than there are", set_size("qwen2.block_count", 4), "layers.3", "missing"),
+          ("a key of a newer version", rename("qwen2.vocab_size", "qwen2.gate_scale"), "qwen2.gate_scale"),
+          ("a tensor of another name", rename("blk.0.attn_q.bias", "blk.0.attn_q.gate"), "q_proj.bias", "missing"))
+    cases("qwen3_moe", ("fewer experts than there are", set_size("qwen3moe.expert_count", 7), "[8,", "[7,"),
+          ("more chosen than there are", set_size("qwen3moe.expert_used_count", 9), "(9)", "(8)"),
+          ("no experts", set_size("qwen3moe.expert_count", 0), "expert"))
+    cases("qwen3_5", ("a delta net without decays", rename("blk.0.ssm_a", "blk.0.ssm_x"), "linear_attn.A_log"),
+          ("states of another size", set_size("qwen35.ssm.state_size", 6), "shape"),
+          ("no states", rename("qwen35.ssm.group_count", "qwen35.ssm.group_other"), "group_other"))
+    cases("lfm2", ("a convolution without taps", rename("blk.0.shortconv.conv.weight", "blk.0.shortconv.conv.others"),
+                   "conv.conv.weight", "missing"))
+
+
 def check_adapters(workshop):
     base = workshop.model()
 
@@ -254,6 +294,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         workshop = Workshop(Path(name))
         check_experts(Path(name))
+        check_gguf(Path(name))
         for part in (check_models, check_hybrids, check_adapters, check_inputs, check_export):
             part(workshop)
     if failures:

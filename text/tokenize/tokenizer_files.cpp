@@ -150,17 +150,30 @@ Json read_object_if_there(const fs::path& file) {
   return json;
 }
 
-/// "chat_template" is the template, or a list of {name, template} whose "default" is used.
-std::optional<std::string> configured_template(const Json& config, const std::string& where) {
-  if (!config.contains("chat_template") || config["chat_template"].is_null()) return std::nullopt;
+/// "chat_template" is the template, or a list of {name, template} of which "default" and "tool_use"
+/// are used.
+void read_configured_templates(TokenizerFiles& files) {
+  const auto& [config, where] = files.tokenizer_config;
+  files.template_where = fmt::format("{}: chat_template", where);
+  if (!config.contains("chat_template") || config["chat_template"].is_null()) return;
   const Json& value = config["chat_template"];
-  if (!value.is_array()) return json_get<std::string>(config, "chat_template", where);
+  if (!value.is_array()) {
+    files.chat_template = json_get<std::string>(config, "chat_template", where);
+    return;
+  }
   for (const Json& entry : value) {
-    if (json_get<std::string>(entry, "name", where) == "default") {
-      return json_get<std::string>(entry, "template", where);
+    const auto name = json_get<std::string>(entry, "name", where);
+    if (name != "default" && name != "tool_use") continue;
+    auto text = json_get<std::string>(entry, "template", where);
+    if (name == "default") {
+      files.chat_template = std::move(text);
+    } else {
+      files.tool_template = {std::move(text), fmt::format("{} \"{}\"", files.template_where, name)};
     }
   }
-  fail_json_key("chat_template", where, "has no template named \"default\"");
+  if (!files.chat_template) {
+    fail_json_key("chat_template", where, "has no template named \"default\"");
+  }
 }
 
 /// "x" or {"content": "x"}.
@@ -204,19 +217,25 @@ void read_older_files(TokenizerFiles& files, const fs::path& folder) {
 void set_template(TokenizerFiles& files, const fs::path& jinja) {
   files.template_where = fmt::format("{}: chat_template", jinja.string());
   files.chat_template = read_file(jinja);
+  files.tool_template.reset();
 }
 
+constexpr const char* kToolTemplate = "additional_chat_templates/tool_use.jinja";
+
 void read_chat_template(TokenizerFiles& files, const fs::path& folder) {
-  const auto& [config, where] = files.tokenizer_config;
-  files.chat_template = configured_template(config, where);
-  files.template_where = fmt::format("{}: chat_template", where);
-  const fs::path jinja = folder / "chat_template.jinja";  // takes precedence, as in transformers
+  read_configured_templates(files);
+  // Files take precedence over all that the configuration has, as in transformers.
+  const fs::path jinja = folder / "chat_template.jinja", for_tools = folder / kToolTemplate;
   if (fs::exists(jinja)) {
     set_template(files, jinja);
   } else if (!files.chat_template) {
     files.template_where =
         fmt::format("{}: no chat_template in tokenizer_config.json and no chat_template.jinja",
                     folder.string());
+  }
+  if (fs::exists(for_tools)) {
+    files.tool_template = {read_file(for_tools),
+                           fmt::format("{}: chat_template", for_tools.string())};
   }
 }
 
@@ -231,6 +250,7 @@ std::string hash_of(const TokenizerFiles& files, const fs::path& folder,
       if (fs::exists(folder / name)) names.push_back(name);
     }
   }
+  if (fs::exists(folder / kToolTemplate)) names.push_back(kToolTemplate);
   for (const std::string& name : names) {
     hasher.add(name);
     if (fs::exists(folder / name)) hasher.add_file(folder / name);

@@ -63,23 +63,29 @@ struct TokenizerFiles {
     bool spaces_after_tokens = false;
   };
 
+  struct Template {
+    std::string jinja, where;
+  };
+
   std::string where;                           // the tokenizer's location, for messages
   std::optional<TokenizerJson> tokenizer;      // a tokenizer.json
   std::optional<Sentencepiece> sentencepiece;  // if there is no tokenizer.json
   Part tokenizer_config, generation_config, config;
   Part added_tokens;  // added_tokens.json of older folders: token to id
   std::optional<std::string> chat_template;
-  std::string template_where;      // the template's location; without one: what lacks it
+  std::string template_where;  // the template's location; without one: what lacks it
+  /// The one called "tool_use", in place of the other where functions are offered.
+  std::optional<Template> tool_template;
   bool is_given_template = false;  // by the caller, not from the checkpoint
   std::string hash;                // of everything that determines ids
 
   /// Reads a Hugging Face folder. A `chat_template` file, if not empty, replaces the folder's
-  /// template. UserError for a folder with neither tokenizer.json nor tokenizer.model, and for
+  /// templates. UserError for a folder with neither tokenizer.json nor tokenizer.model, and for
   /// malformed files.
   static TokenizerFiles read(const std::filesystem::path& folder,
                              const std::filesystem::path& chat_template = {});
 
-  /// Replaces the checkpoint's template with the one in `file`, also in the hash.
+  /// Replaces the checkpoint's templates with the one in `file`, also in the hash.
   void give_template(const std::filesystem::path& file);
 
   /// The token that tokenizer_config.json names under `key`: "x" or {"content": "x"}.

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -58,6 +59,22 @@ TEST_P(ParallelRanges, WithinItself) {
     parallel_ranges(end - begin, 1, [&](int64_t first, int64_t last) { sum += last - first; });
   });
   EXPECT_EQ(sum, 20);
+}
+
+TEST_P(ParallelRanges, AnExceptionReachesTheCallerAndEndsTheRest) {
+  constexpr int64_t kCount = 1000;
+  std::atomic<int64_t> done = 0;
+  const auto fail_at = [&](int64_t place) {
+    parallel_ranges(kCount, 1, [&](int64_t begin, int64_t end) {
+      if (begin <= place && place < end) throw std::runtime_error("planted");
+      done += end - begin;
+    });
+  };
+  EXPECT_THROW(fail_at(0), std::runtime_error);
+  EXPECT_LT(done, kCount);
+  done = 0;
+  fail_at(kCount);  // nowhere; the team is whole
+  EXPECT_EQ(done, kCount);
 }
 
 TEST_P(ParallelRanges, FromSeveralThreadsAtOnce) {

@@ -30,6 +30,20 @@ const std::string kQwen25 =
     "}}\n    {%- endif %}\n{%- endfor %}\n{%- if add_generation_prompt %}\n"
     "    {{- '<|im_start|>assistant\\n' }}\n{%- endif %}\n";
 
+/// Of calls, as two families write them.
+const std::string kMistralCalls =
+    "{% if tools %}[AVAILABLE_TOOLS] {{ tools | tojson }}[/AVAILABLE_TOOLS]{% endif %}"
+    "{% for message in messages %}{% if message.tool_calls %}[TOOL_CALLS] ["
+    "{% for call in message.tool_calls %}{{ {'name': call.function.name, "
+    "'arguments': call.function.arguments} | tojson }}{% endfor %}]{% else %}"
+    "{{ message.content }}{% endif %}{% endfor %}";
+const std::string kHermesCalls =
+    "{% for tool in tools %}{{ tool | tojson }}{% endfor %}"
+    "{% for message in messages %}{% if message.tool_calls %}"
+    "{% for call in message.tool_calls %}{{ '<tool_call>\n' }}{{ {'name': call.function.name, "
+    "'arguments': call.function.arguments} | tojson }}{{ '\n</tool_call>' }}{% endfor %}"
+    "{% else %}{{ message.content }}{% endif %}{% endfor %}";
+
 std::string rendered(const std::string& chat_template, const std::vector<Message>& messages,
                      bool add_generation_prompt = true) {
   const auto tokenizer = tokenizer_with_template(chat_template);
@@ -178,6 +192,75 @@ TEST(ChatTemplate, ComesFromTheJinjaFileOrTheConfig) {
   EXPECT_GT(
       load_tokenizer(TokenizerFiles::read(folder.write()))->render_chat({{"user", "hi"}}).size(),
       plain);
+}
+
+ToolSet one_tool() {
+  return {.json = R"([{"type": "function", "function": {"name": "look", "description": "z",
+                      "parameters": {"type": "object", "properties": {}}}}])",
+          .names = {"look"}};
+}
+
+/// As Hermes 2 Pro and Command-R have them.
+TEST(ChatTemplate, ATemplateForToolsIsUsedWhereSomeAreOffered) {
+  Folder folder;
+  const Json plain{{"name", "default"}, {"template", kChatMl}},
+      with_tools{{"name", "tool_use"},
+                 {"template", "{{ tools[0].function.name + ':' + messages[-1].content }}"}},
+      other{{"name", "rag"}, {"template", 1}};
+  folder.config["chat_template"] = Json::array({with_tools, plain});
+  const auto shown = [&](const ToolSet& tools) {
+    const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
+    return tokenizer->decode(tokenizer->render_chat({{"user", "hi"}}, false, tools), true);
+  };
+  EXPECT_EQ(shown(one_tool()), "look:hi");
+  EXPECT_EQ(shown({}), "<|im_start|>user\nhi<|im_end|>\n");
+  folder.config["chat_template"] = Json::array({plain});
+  EXPECT_NE(shown(one_tool()), "look:hi");
+  folder.config["chat_template"] = Json::array({with_tools});
+  expect_user_error([&] { shown({}); }, {"no template named", "default"});
+  folder.config["chat_template"] = Json::array({plain, with_tools, other});
+  EXPECT_EQ(shown(one_tool()), "look:hi");
+
+  // Files are stronger, as in transformers.
+  folder.write_file("chat_template.jinja", "{{ messages[0].content }}");
+  EXPECT_NE(shown(one_tool()), "look:hi");
+  make_folder(folder.write() / "additional_chat_templates");
+  const std::string before = TokenizerFiles::read(folder.write()).hash;
+  folder.write_file("additional_chat_templates/tool_use.jinja", "{{ tools[0].function.name }}!");
+  EXPECT_EQ(shown(one_tool()), "look!");
+  EXPECT_EQ(shown({}), "hi");
+  EXPECT_NE(TokenizerFiles::read(folder.write()).hash, before);
+
+  // The caller's replaces both.
+  folder.write_file("mine.jinja", "{{ messages[0].content }}");
+  const auto given =
+      load_tokenizer(TokenizerFiles::read(folder.write(), folder.write() / "mine.jinja"));
+  EXPECT_EQ(given->render_chat({{"user", "he"}}, false, {}), TokenIds{Folder::kHe});
+  EXPECT_EQ(given->decode(given->render_chat({{"user", "hi"}}, false, one_tool())).find("look!"),
+            std::string::npos);
+}
+
+TEST(ChatTemplate, ATemplateForToolsSaysHowCallsAreWritten) {
+  Folder folder;
+  const Json plain{{"name", "default"}, {"template", kMistralCalls}};
+  folder.config["chat_template"] = Json::array({plain});
+  EXPECT_EQ(load_tokenizer(TokenizerFiles::read(folder.write()))->tool_format(),
+            ToolFormat::kMistral);
+  folder.config["chat_template"] =
+      Json::array({plain, {{"name", "tool_use"}, {"template", kHermesCalls}}});
+  EXPECT_EQ(load_tokenizer(TokenizerFiles::read(folder.write()))->tool_format(),
+            ToolFormat::kHermes);
+  // One that cannot be run is told of only where it is needed.
+  folder.config["chat_template"] =
+      Json::array({plain, {{"name", "tool_use"}, {"template", "{% for x in y %}"}}});
+  const auto tokenizer = load_tokenizer(TokenizerFiles::read(folder.write()));
+  EXPECT_EQ(tokenizer->tool_format(), ToolFormat::kNone);
+  EXPECT_FALSE(tokenizer->render_chat({{"user", "hi"}}).empty());
+  expect_user_error(
+      [&] {
+        tokenizer->render_chat({{"user", "hi"}}, true, one_tool());
+      },
+      {"chat_template \"tool_use\"", "--chat-template FILE"});
 }
 
 TEST(ChatTemplate, NeedsMessagesRolesAndItsTokens) {
