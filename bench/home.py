@@ -36,7 +36,6 @@ VERSION = "2025.4.4"
 FURTHER = ["openai==1.68.2", "hassil==2.2.3", "home-assistant-intents==2025.3.28", "mutagen", "ha-ffmpeg", "pymicro-vad", "numpy",
            # For its pipelines, Wyoming and its own MCP server (tests/serve/clients/assist_test.py).
            "pyspeex-noise", "wyoming==1.5.4", "mcp==1.5.0", "aiohttp_sse==2.2.0"]
-PASSES, CALLS = "predgen_forward_passes_total", "predgen_tool_calls_total"
 RESULTS = ("right", "wrong", "nothing", "harm")
 
 
@@ -78,10 +77,11 @@ def close(value, wanted):
     return abs(value - wanted) <= 2 if isinstance(value, int) and isinstance(wanted, int) else value == wanted
 
 
-def metrics(url):
-    text = urllib.request.urlopen(url + "/metrics").read().decode()
-    return {name: sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if re.match(name + r"[{ ]", line))
-            for name in (PASSES, CALLS)}
+def num_passes(server):
+    if not server.process:
+        return 0
+    text = urllib.request.urlopen(server.url + "/metrics").read().decode()
+    return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if re.match(r"predgen_forward_passes_total[{ ]", line))
 
 
 class Server:
@@ -159,16 +159,15 @@ def main():
             for home, requests in homes(options.half, options.requests):
                 house = Home(python, server, home, options.temperature)
                 for devices, request in requests:
-                    before = metrics(server.url) if server.process else None
+                    before = num_passes(server)
                     row = house.ask(request, devices)
-                    spent = {key: value - before[key] for key, value in metrics(server.url).items()} if before else {PASSES: 0, CALLS: 0}
-                    taken.append({"way": name, **request, **row, **spent, "result": result_of(request, row)})
+                    taken.append({"way": name, **request, **row, "passes": num_passes(server) - before, "result": result_of(request, row)})
                     if kept:
                         print(json.dumps(taken[-1], ensure_ascii=False), file=kept, flush=True)
                 house.close()
         shares = "  ".join(f"{sum(row['result'] == one for row in taken):7}" for one in RESULTS)
         moments = [row["changed_after"] for row in taken if row["changed_after"] is not None]
-        print(f"{name:{width}}  {shares}  {sum(row[CALLS] for row in taken):5.0f}  {sum(row[PASSES] for row in taken):6.0f}  "
+        print(f"{name:{width}}  {shares}  {sum(len(row['calls']) for row in taken):5}  {sum(row['passes'] for row in taken):6.0f}  "
               f"{median(moments) if moments else float('nan'):13.2f}  {median(row['seconds'] for row in taken):12.2f}", flush=True)
 
 

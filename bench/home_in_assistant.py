@@ -3,7 +3,8 @@
 Reads lines of JSON from standard input. The first: {"home": {"rooms", "devices": [{"name", "domain", "area", "state"}]},
 "agent": "rules" or the model's name, "options": of the agent}; an agent is Home Assistant's own for OpenAI, whose server
 OPENAI_BASE_URL names. Each further one is a request, {"ask", "states": {device: state}}, and is answered by a line: what
-was said, every device's state before and after it, and the seconds until the first device changed and until the end.
+was said, every device's state before and after it, the calls of functions, and the seconds until the first device changed and
+until the end.
 """
 import asyncio
 import json
@@ -29,6 +30,15 @@ from homeassistant.helpers import area_registry, entity_registry, llm
 from homeassistant.setup import async_setup_component
 
 changed = []  # when a device was written to, by time.monotonic()
+calls = []  # of Home Assistant's functions, by a model
+
+
+async def counted(self, tool_input, call=llm.APIInstance.async_call_tool):
+    calls.append({"name": tool_input.tool_name, "arguments": tool_input.tool_args})
+    return await call(self, tool_input)
+
+
+llm.APIInstance.async_call_tool = counted
 
 
 class Device:
@@ -251,6 +261,7 @@ async def main():
             await hass.async_block_till_done()
             before = states(hass, devices)
             changed.clear()
+            calls.clear()
             began = time.monotonic()
             try:
                 result = await async_converse(hass, request["ask"], None, core.Context(), "en", agent)
@@ -259,7 +270,7 @@ async def main():
                 said = ""
             ended = time.monotonic()
             await hass.async_block_till_done()
-            print(json.dumps({"said": said, "before": before, "after": states(hass, devices), "seconds": ended - began,
+            print(json.dumps({"said": said, "before": before, "after": states(hass, devices), "calls": calls, "seconds": ended - began,
                               "changed_after": changed[0] - began if changed else None}), flush=True)
         await hass.async_stop(force=True)
 
