@@ -165,7 +165,8 @@ TEST(ToolRounds, AFailureIsSaidBeforeAQuestion) {
 }
 
 TEST(ToolRounds, AToolThatHasGoneHasDoneNothing) {
-  LampTalk talk({}, claim_success({"oven"}));
+  LampTalk talk({}, claim_success({"lamp"}));
+  talk.observer.on_transcript = [&](const Transcript&) { talk.runner.offered.clear(); };
   EXPECT_EQ(talk.run({final_one("red", 1)}).text, "Sorry, that did not work.");
   EXPECT_THAT(talk.runner.calls, IsEmpty());
 }
