@@ -199,20 +199,21 @@ class HuggingFaceTokenizer : public Tokenizer {
 
   void read_chat_template(const TokenizerFiles& files, const std::vector<AddedToken>& added) {
     if (files.chat_template) {
-      read_template({*files.chat_template, files.template_where}, files, added, chat_template_);
+      read_template({.jinja = *files.chat_template, .where = files.template_where}, files, added,
+                    chat_template_);
     } else {
       chat_template_.problem =
           fmt::format("{}; give one with --chat-template FILE", files.template_where);
     }
-    if (files.tool_template) {
-      read_template(*files.tool_template, files, added, tool_template_.emplace());
+    if (const auto& own = files.tool_template) {
+      read_template({.jinja = own->jinja, .where = own->where, .is_for_tools = true}, files, added,
+                    tool_template_.emplace());
     }
   }
 
-  static void read_template(const TokenizerFiles::Template& from, const TokenizerFiles& files,
+  static void read_template(ChatTemplate::Source source, const TokenizerFiles& files,
                             const std::vector<AddedToken>& added, Template& to) {
-    ChatTemplate::Source source{
-        .jinja = from.jinja, .where = from.where, .today = ChatTemplate::today()};
+    source.today = ChatTemplate::today();
     for (const char* key : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
                             "cls_token", "mask_token"}) {
       if (const auto token = files.named_token(key)) {

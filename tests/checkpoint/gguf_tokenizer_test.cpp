@@ -163,7 +163,7 @@ TEST(GgufTokenizer, ATemplateForToolsIsUsedWhereSomeAreOffered) {
   EXPECT_EQ(load(marked)->render_chat({{"user", "ll"}}, false, tools).front(), Bytes::kTool);
 
   fields.erase("tokenizer.chat_template");  // alone it is for all, as in llama.cpp
-  fields.set("tokenizer.chat_template.tool_use", "{{ messages[0].content }}");
+  fields.set("tokenizer.chat_template.tool_use", "{{ messages[-1].content }}");
   EXPECT_EQ(load(fields)->render_chat({{"user", "he"}}, false), TokenIds{Bytes::kHe});
   EXPECT_EQ(load(fields)->render_chat({{"user", "he"}}, false, tools).back(), Bytes::kHe);
   fields.set("tokenizer.chat_template.tool_use", "\xFF");

@@ -117,11 +117,20 @@ void ChatTemplate::find_visible() {
   }
 }
 
+/// What probe() offers: nothing, but to a template that is never rendered so.
+Json ChatTemplate::probe_tools() const {
+  if (!source_.is_for_tools) return nullptr;
+  const Json function{{"name", "probe"},
+                      {"description", "z"},
+                      {"parameters", {{"type", "object"}, {"properties", Json::object()}}}};
+  return Json::array({{{"type", "function"}, {"function", function}}});
+}
+
 /// Renders small conversations to find out what the template does.
 void ChatTemplate::probe(jinja::Budget& budget) {
   const std::string answer = placeholder(0), rule = placeholder(1);
-  const Json user = message_json("user", "x");
-  const auto opening = [&] { return run(Json::array({user}), true, nullptr, budget); };
+  const Json user = message_json("user", "x"), tools = probe_tools();
+  const auto opening = [&] { return run(Json::array({user}), true, tools, budget); };
   std::string prompt;
   try {
     prompt = opening();
@@ -135,12 +144,12 @@ void ChatTemplate::probe(jinja::Budget& budget) {
   }
   try {
     const Json both = Json::array({message_json("system", rule), user});
-    takes_system_ = run(both, true, nullptr, budget).find(rule) != std::string::npos;
+    takes_system_ = run(both, true, tools, budget).find(rule) != std::string::npos;
   } catch (const TemplateRaised&) {
     takes_system_ = false;
   }
   const std::string whole =
-      run(Json::array({user, message_json("assistant", answer)}), false, nullptr, budget);
+      run(Json::array({user, message_json("assistant", answer)}), false, tools, budget);
   const size_t at = whole.find(answer);
   if (at == std::string::npos) return;
   if (whole.starts_with(prompt) && prompt.size() <= at) {
@@ -162,11 +171,11 @@ void ChatTemplate::probe(jinja::Budget& budget) {
 
 /// A variable of one of the usual names is a switch if it changes where an answer begins.
 void ChatTemplate::find_thinking_switch(jinja::Budget& budget) {
-  const Json user = Json::array({message_json("user", "x")});
+  const Json user = Json::array({message_json("user", "x")}), tools = probe_tools();
   for (const char* name : {"enable_thinking", "thinking"}) {
     if (source_.jinja.find(name) == std::string::npos) continue;
     const auto prompt = [&](bool thinks) {
-      return run(user, /*add_generation_prompt=*/true, nullptr, budget, Json{{name, thinks}});
+      return run(user, /*add_generation_prompt=*/true, tools, budget, Json{{name, thinks}});
     };
     try {
       if (prompt(true) == prompt(false)) continue;

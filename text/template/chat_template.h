@@ -34,6 +34,7 @@ class ChatTemplate {
     std::string where;                     // file, for errors
     Json special_tokens = Json::object();  // bos_token, eos_token, .. for the template
     std::tm today{};                       // for strftime_now
+    bool is_for_tools = false;             // rendered only with some
   };
   struct Control {
     TokenId id;  // a control token
@@ -89,6 +90,7 @@ class ChatTemplate {
   void split_text(std::string_view text, const std::vector<Message>& messages,
                   std::vector<Segment>& segments) const;
   void find_visible();
+  Json probe_tools() const;
   void probe(jinja::Budget& budget);
   void find_thinking_switch(jinja::Budget& budget);
 
