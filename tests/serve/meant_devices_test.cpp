@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const std::vector<HomeDevice> kHome{
+const std::vector<HomeDevice> kDevices{
     {{"Kitchen Light"}, "light", {"Kitchen"}},      {{"Spots", "Bo's Spots"}, "light", {"Kitchen"}},
     {{"Kitchen Fan"}, "fan", {"Kitchen"}},          {{"Light"}, "light", {"Hall"}},
     {{"Office Lamp"}, "light", {"Office"}},         {{"Thermostat"}, "climate", {"Office"}},
@@ -19,11 +19,12 @@ const std::vector<HomeDevice> kHome{
 
 std::vector<std::string> first_names(const std::string& words) {
   std::vector<std::string> names;
-  for (const HomeDevice& device : meant_by(words, kHome).devices) names.push_back(device.names[0]);
+  for (const HomeDevice& device : meant_by(words, kDevices).devices)
+    names.push_back(device.names[0]);
   return names;
 }
 
-std::vector<std::string> areas(const std::string& words) { return meant_by(words, kHome).areas; }
+std::vector<std::string> areas(const std::string& words) { return meant_by(words, kDevices).areas; }
 
 TEST(MeantDevices, AreThoseWhoseWholeNameIsSaid) {
   EXPECT_THAT(first_names("Turn on the kitchen light."), ElementsAre("Kitchen Light"))
@@ -54,7 +55,7 @@ TEST(MeantDevices, AreThoseOfAnAreaThatIsSaid) {
 }
 
 TEST(MeantDevices, AreAllOfAKindWhereItsPluralIsSaid) {
-  const auto is_kind = [](const std::string& words) { return meant_by(words, kHome).is_kind; };
+  const auto is_kind = [](const std::string& words) { return meant_by(words, kDevices).is_kind; };
   EXPECT_TRUE(is_kind("all lights in the kitchen"));
   EXPECT_TRUE(is_kind("Turn the kitchen lights off."));
   for (const char* words :
@@ -73,7 +74,7 @@ TEST(MeantDevices, AreThoseOfAWordThatIsInNoOtherName) {
 
 TEST(MeantDevices, AreAllWhereNoWholeNameIsSaid) {
   for (const char* words : {"", "Turn on the TV.", "it is too warm", "the lamp, please"}) {
-    EXPECT_EQ(meant_by(words, kHome).devices, kHome) << words;
+    EXPECT_EQ(meant_by(words, kDevices).devices, kDevices) << words;
     EXPECT_THAT(areas(words), ElementsAre("Kitchen", "Hall", "Office")) << words;
   }
 }

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "model/parts/operators.h"
 #include "tests/fakes/layer_specs.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/tensors.h"
