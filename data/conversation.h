@@ -15,7 +15,7 @@ namespace predgen::data {
 /// Why a row gives no example; drop_name() has the names of the counters.
 enum class Drop {
   kEmptyConversation,
-  kToolCalls,     // a function's call or result
+  kToolCalls,     // a function's call or result, where the law or the layout has none
   kUnknownRole,   // not system, user or assistant
   kNoText,        // a message without a role or text, or with parts that are no text
   kBrokenText,    // half a surrogate pair, or ill-formed UTF-8
@@ -35,6 +35,7 @@ struct CorpusConversation {
   std::string id;  // "<file>:<row>" if the corpus has none
   std::string model, language;
   std::vector<Message> messages;  // in turns only if check_conversation() says so
+  ToolSet tools;                  // that the assistant may call
   std::optional<Drop> fault;      // the row cannot be used, and `messages` may lack some
   bool redacted = false;
   bool flagged = false;  // the moderation flagged one of its messages

@@ -56,9 +56,45 @@ std::optional<std::string> text_of(const Json& content) {
   return text;
 }
 
-bool has_calls(const Json& message) {
-  return (message.contains("tool_calls") && !message.at("tool_calls").empty()) ||
-         (message.contains("function_call") && !message.at("function_call").empty());
+bool has(const Json& message, const char* key) {
+  return message.contains(key) && !message.at(key).empty();
+}
+
+/// OpenAI's calls, whose arguments are an object or its text; nullopt: something else.
+std::optional<std::vector<ToolCall>> read_calls(const Json& list) {
+  std::vector<ToolCall> calls;
+  if (!list.is_array()) return std::nullopt;
+  for (const Json& one : list) {
+    const Json function = one.is_object() ? one.value("function", Json()) : Json();
+    if (!function.is_object() || !function.value("name", Json()).is_string()) return std::nullopt;
+    Json arguments = function.value("arguments", Json::object());
+    if (arguments.is_string()) {
+      arguments = Json::parse(arguments.get<std::string>(), nullptr, /*allow_exceptions=*/false);
+    }
+    if (!arguments.is_object()) return std::nullopt;
+    calls.push_back({.id = one.value("id", Json("")).is_string() ? one.value("id", "") : "",
+                     .name = function["name"].get<std::string>(),
+                     .arguments = to_text(arguments)});
+  }
+  return calls;
+}
+
+/// A row's functions: a list as OpenAI has it, or its text, as a Parquet file has it.
+ToolSet read_tools(const Json& row) {
+  Json list = row.value("tools", Json());
+  if (list.is_string()) list = parse_json(list.get<std::string>(), "\"tools\"");
+  if (list.is_null() || list.empty()) return {};
+  ToolSet tools;
+  for (const Json& one : list) {
+    const Json function = one.is_object() ? one.value("function", Json()) : Json();
+    if (!function.is_object() || !function.value("name", Json()).is_string()) {
+      throw UserError(
+          "\"tools\" must be a list of {\"type\": \"function\", \"function\": {\"name\": ..}}");
+    }
+    tools.names.push_back(function["name"].get<std::string>());
+  }
+  tools.json = to_text(list);
+  return tools;
 }
 
 /// The first fault of a row is the one that counts.
@@ -73,13 +109,19 @@ void add_message(const Json& message, const char* list, CorpusConversation& conv
   const Json role = role_key != nullptr ? message.at(role_key) : Json();
   if (!role.is_string()) return note(conversation, Drop::kNoText);
   const std::string name = role_named(role.get<std::string>());
-  if (is_tool_role(name) || has_calls(message)) return note(conversation, Drop::kToolCalls);
-  if (name != "system" && name != "user" && name != "assistant") {
+  const auto calls =
+      has(message, "tool_calls") ? read_calls(message["tool_calls"]) : std::vector<ToolCall>();
+  const bool is_result = name == "tool";
+  if ((is_tool_role(name) && !is_result) || has(message, "function_call") || !calls) {
+    return note(conversation, Drop::kToolCalls);
+  }
+  if (!is_result && name != "system" && name != "user" && name != "assistant") {
     return note(conversation, Drop::kUnknownRole);
   }
-  const auto text = text_key != nullptr ? text_of(message.at(text_key)) : std::nullopt;
+  auto text = text_key != nullptr ? text_of(message.at(text_key)) : std::nullopt;
+  if (!text && !calls->empty()) text = "";
   if (!text) return note(conversation, Drop::kNoText);
-  conversation.messages.push_back({name, *text});
+  conversation.messages.push_back({.role = name, .content = *text, .tool_calls = *calls});
 }
 
 void add_list(const Json& row, const char* key, CorpusConversation& conversation) {
@@ -161,6 +203,7 @@ CorpusConversation parse_conversation(const Json& row) {
   conversation.model = field_or<std::string>(row, "model", "");
   conversation.language = field_or<std::string>(row, "language", "");
   conversation.redacted = field_or<bool>(row, "redacted", false);
+  conversation.tools = read_tools(row);
   add_messages(row, conversation);
   for (const Json& moderation : field_or<Json>(row, "openai_moderation", Json::array())) {
     if (!moderation.is_object()) throw UserError("\"openai_moderation\" has the wrong type");

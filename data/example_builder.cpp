@@ -13,6 +13,16 @@ bool has_system(const CorpusConversation& conversation) {
   return !conversation.messages.empty() && conversation.messages.front().role == "system";
 }
 
+/// Whether a message may come after `before`, which is null for the first.
+bool may_follow(const Message* before, const Message& message) {
+  const std::string& last = before != nullptr ? before->role : "assistant";
+  if (message.role == "assistant") return last == "user" || last == "tool";
+  if (message.role == "tool") {
+    return last == "tool" || (before != nullptr && !before->tool_calls.empty());
+  }
+  return message.role == "user" && last == "assistant";
+}
+
 }  // namespace
 
 std::string drop_name(Drop drop) {
@@ -48,7 +58,7 @@ std::string drop_name(Drop drop) {
 }
 
 int64_t num_rounds(const CorpusConversation& conversation) {
-  return (static_cast<int64_t>(conversation.messages.size()) - has_system(conversation)) / 2;
+  return std::ranges::count(conversation.messages, "assistant", &Message::role);
 }
 
 std::optional<Drop> check_conversation(const CorpusConversation& conversation,
@@ -58,10 +68,13 @@ std::optional<Drop> check_conversation(const CorpusConversation& conversation,
   const size_t first = has_system(conversation) ? 1 : 0;
   if (messages.size() == first) return Drop::kEmptyConversation;
   for (size_t i = first; i < messages.size(); ++i) {
-    if (messages[i].role != ((i - first) % 2 == 0 ? "user" : "assistant")) return Drop::kWrongRoles;
+    const Message& message = messages[i];
+    const bool is_of_tools = message.role == "tool" || !message.tool_calls.empty();
+    if (is_of_tools && law != ExampleLaw::kWhole) return Drop::kToolCalls;
+    if (!may_follow(i == first ? nullptr : &messages[i - 1], message)) return Drop::kWrongRoles;
   }
   for (const Message& message : messages) {
-    if (is_blank(message.content)) return Drop::kEmptyMessage;
+    if (is_blank(message.content) && message.tool_calls.empty()) return Drop::kEmptyMessage;
   }
   const int64_t rounds = num_rounds(conversation);
   if (rounds == 0 && law == ExampleLaw::kWhole) return Drop::kNoAnswer;
@@ -100,11 +113,26 @@ bool ExampleBuilder::replaces_system(const CorpusConversation& conversation) con
          conversation.messages.front().content != *system_text_;
 }
 
-/// `messages` ends in an answer with its ids: sets record.tokens to the template's text before it,
-/// the answer and its stop token, and extends the mask by the prompt and the last two. The whole is
-/// not rendered at once: some templates put other text before an answer that already exists.
-void ExampleBuilder::append_target(const std::vector<Message>& messages, Record& record) const {
-  const TokenIds& answer = messages.back().ids;
+/// What the template makes of a message's calls, behind its `prompt`: the tokens that the model
+/// itself writes, marks among them.
+TokenIds ExampleBuilder::ids_of_calls(const std::vector<Message>& messages, const ToolSet& tools,
+                                      const TokenIds& prompt, TokenId end) const {
+  TokenIds all = tokenizer_.render_chat(messages, /*add_generation_prompt=*/false, tools);
+  const auto last = std::ranges::find(all.rbegin(), all.rend(), end);
+  const auto begin = all.begin() + std::min(std::ssize(prompt), std::ssize(all));
+  if (!std::equal(prompt.begin(), prompt.end(), all.begin(), begin) || last == all.rend() ||
+      last.base() - 1 < begin) {
+    throw UserError("the chat template does not put calls of functions where answers begin");
+  }
+  return {begin, last.base() - 1};
+}
+
+/// `messages` ends in an answer with its ids, or with calls: sets record.tokens to the template's
+/// text before it, the answer and its stop token, and extends the mask by the prompt and the last
+/// two. The whole is not rendered at once: some templates put other text before an answer that
+/// already exists.
+void ExampleBuilder::append_target(const std::vector<Message>& messages, const ToolSet& tools,
+                                   Record& record) const {
   const std::optional<TokenId> end = tokenizer_.answer_end();
   if (!end) {
     throw UserError(
@@ -112,7 +140,10 @@ void ExampleBuilder::append_target(const std::vector<Message>& messages, Record&
         "not follow its generation prompt");
   }
   TokenIds prompt = tokenizer_.render_chat({messages.begin(), messages.end() - 1},
-                                           /*add_generation_prompt=*/true);
+                                           /*add_generation_prompt=*/true, tools);
+  const Message& said = messages.back();
+  const TokenIds answer =
+      said.tool_calls.empty() ? said.ids : ids_of_calls(messages, tools, prompt, *end);
   if (record.tokens.size() > prompt.size() ||
       !std::equal(record.tokens.begin(), record.tokens.end(), prompt.begin())) {
     throw UserError(
@@ -149,9 +180,10 @@ Record ExampleBuilder::truncated(const CorpusConversation& conversation, Random 
     messages.push_back(std::move(message));
   }
   if (has_answer) {
-    append_target(messages, record);
+    append_target(messages, conversation.tools, record);
   } else {
-    record.tokens = tokenizer_.render_chat(messages, /*add_generation_prompt=*/true);
+    record.tokens =
+        tokenizer_.render_chat(messages, /*add_generation_prompt=*/true, conversation.tools);
     record.prompt_length = static_cast<int64_t>(record.tokens.size());
     record.loss_mask.resize(record.tokens.size(), 0);
   }
@@ -163,13 +195,12 @@ Record ExampleBuilder::whole(const CorpusConversation& conversation) const {
   record.conversation_id = conversation.id;
   record.round = num_rounds(conversation) - 1;
   std::vector<Message> messages = first_messages(conversation);
-  const size_t first = has_system(conversation) ? 1 : 0;
-  for (int64_t round = 0; round <= record.round; ++round) {
-    const size_t user = first + 2 * static_cast<size_t>(round);
-    messages.push_back(conversation.messages[user]);
-    messages.push_back(conversation.messages[user + 1]);
-    messages.back().ids = tokenizer_.encode(messages.back().content);
-    append_target(messages, record);
+  for (size_t i = has_system(conversation) ? 1 : 0; i < conversation.messages.size(); ++i) {
+    messages.push_back(conversation.messages[i]);
+    Message& message = messages.back();
+    if (message.role != "assistant") continue;
+    if (message.tool_calls.empty()) message.ids = tokenizer_.encode(message.content);
+    append_target(messages, conversation.tools, record);
   }
   return record;
 }

@@ -16,7 +16,8 @@ namespace predgen::data {
 std::string drop_name(Drop drop);
 
 /// The first rule that drops the conversation as a whole. A last user message without an answer is
-/// allowed: only complete rounds are used. If there is nothing else, `law` must be kTruncated.
+/// allowed: only complete rounds are used. If there is nothing else, `law` must be kTruncated; for
+/// calls of functions and their results it must be kWhole.
 std::optional<Drop> check_conversation(const CorpusConversation& conversation,
                                        const FilterConfig& filters, ExampleLaw law);
 
@@ -24,8 +25,8 @@ std::optional<Drop> check_conversation(const CorpusConversation& conversation,
 std::optional<Drop> check_filters(const CorpusConversation& conversation,
                                   const FilterConfig& filters);
 
-/// Complete rounds of a conversation that check_conversation() passed; a leading system message is
-/// not counted, and a bare prompt has none.
+/// The answers of a conversation that check_conversation() passed, or calls in their place; a bare
+/// prompt has none.
 int64_t num_rounds(const CorpusConversation& conversation);
 
 /// Makes token records of conversations that check_conversation() passed. History answers and
@@ -41,7 +42,8 @@ class ExampleBuilder {
   /// its answer and stop token are the target. A bare prompt becomes a record that ends with it and
   /// has no target.
   Record truncated(const CorpusConversation& conversation, Random random) const;
-  /// All rounds; every answer and stop token is a target.
+  /// All rounds; every answer and stop token is a target, and so are calls of functions, as the
+  /// chat template writes them. UserError if it does not.
   Record whole(const CorpusConversation& conversation) const;
 
   /// Whether the row has a system message that its examples lack.
@@ -49,7 +51,10 @@ class ExampleBuilder {
 
  private:
   std::vector<Message> first_messages(const CorpusConversation& conversation) const;
-  void append_target(const std::vector<Message>& messages, Record& record) const;
+  TokenIds ids_of_calls(const std::vector<Message>& messages, const ToolSet& tools,
+                        const TokenIds& prompt, TokenId end) const;
+  void append_target(const std::vector<Message>& messages, const ToolSet& tools,
+                     Record& record) const;
 
   const Tokenizer& tokenizer_;
   std::optional<std::string> system_text_;  // nullopt: the row's own; empty: none

@@ -12,10 +12,9 @@ usage: home_data.py --output FILE [--homes 1000] [--seed 0] [--tools FILE] [--se
                     installed hassil and home-assistant-intents (scripts/train_home.sh does it)
   --not-in FILE..   no request is a line of these files (evaluations, say), or a text quoted in them, but for case and marks
 
-A row is {"conversation_id": .., "messages": [..]}: a home with 18 to 26 requests, each of which stands alone, so that the
-long prompt is paid once. Most calls are followed by the next request, a quarter by what the function says and the answer.
-Calls are written as configs/templates/chatml_tools.jinja has them, and the system message holds what that template makes
-of the functions. Each call is checked against its function's schema and the home. The same arguments give the same file.
+A row is {"conversation_id": .., "tools": [..], "messages": [..]}, as OpenAI has them: a home with 18 to 26 requests, each of
+which stands alone, so that the long prompt is paid once. Most calls are followed by the next request, a quarter by what the function says and the answer.
+Each call is checked against its function's schema and the home. The same arguments give the same file.
 """
 import argparse
 import json
@@ -26,7 +25,7 @@ from pathlib import Path
 
 import home_words as words
 from home_sentences import Sentences
-from home_tools import CLOCK, CONTEXT, LOOKS, TIMER, TOOLS, check, given_by, line_of, name_of
+from home_tools import CLOCK, CONTEXT, LOOKS, TIMER, TOOLS, check, given_by, name_of
 
 
 class Home:
@@ -85,12 +84,6 @@ class Home:
         head = (" " if self.draw.random() < 0.5 else "\n").join([self.draw.choice(words.MANNERS), *rules])
         return f"{head}\n{self.draw.choice(['', chr(10)])}{CONTEXT}\n{self.yaml()}\n"
 
-    def system(self):
-        """With the functions, as configs/templates/chatml_tools.jinja puts them."""
-        shown = "".join(map(line_of, self.tools))
-        return (f"Functions that you may call:\n{shown}Write each call as <tool_call>{{\"name\": its name, \"arguments\": an "
-                f"object}}</tool_call>.\n\n{self.prompt()}")
-
 
 def action_of(draw, device):
     """What can be done with it: the kind of a request, a function, its further arguments, and words for the templates."""
@@ -124,7 +117,7 @@ def call(home, function_name, arguments):
     for key in ("name", "area"):
         if arguments.get(key, next(iter(known))) not in known:
             sys.exit(f"home_data: {function_name}: {arguments[key]} is not in the home")
-    return f'<tool_call>\n{{"name": "{function_name}", "arguments": {json.dumps(arguments, ensure_ascii=False)}}}\n</tool_call>'
+    return {"type": "function", "function": {"name": function_name, "arguments": arguments}}
 
 
 def said(home, device):
@@ -187,7 +180,7 @@ def exchange(home):
         ask = draw.choice(words.ASK["timer"]).format(n=n)
         if not home.has_timers or "HassStartTimer" not in home.names:
             return [[ask, "I have no timers here, sorry."]]
-        return [[ask, call(home, "HassStartTimer", {"minutes": n})], [result([]), words.DONE["timer"].format(n=n)]]
+        return [[ask, [call(home, "HassStartTimer", {"minutes": n})]], [[result([])], words.DONE["timer"].format(n=n)]]
     if kind == "area":
         return area_exchange(home, draw.choice(home.rooms))
     if kind == "here":
@@ -215,10 +208,10 @@ def looked_up(home, ask, device, thing):
     state = words.STATE_WORDS.get((device["domain"], device["state"]), device["state"])
     looks = call(home, "GetLiveContext", {"name": device["name"]})
     result_text = json.dumps({"success": True, "result": "Live Context: An overview of the areas and the devices in this smart home:\n"
-                              + home.yaml(with_state=True, devices=[device] if device["name"] in looks else None) + "\n"})
+                              + home.yaml(with_state=True, devices=[device] if looks["function"]["arguments"] else None) + "\n"})
     says = f"{thing} has {state} things." if device["domain"] == "todo" else f"{thing} says {state}." \
         if device["domain"] == "sensor" else f"{thing} is {state}."
-    return [[ask, looks], [result_text, spoken(says)]]
+    return [[ask, [looks]], [[result_text], spoken(says)]]
 
 
 def exchange_of_sentences(home):
@@ -229,14 +222,14 @@ def exchange_of_sentences(home):
     ask = asked(home.draw, text + home.draw.choice(["", "."]))
     if name == "GetLiveContext" and len(devices) == 1:
         return looked_up(home, ask, devices[0], said(home, devices[0]))
-    calls = [[ask, call(home, name, arguments)]]
+    calls = [[ask, [call(home, name, arguments)]]]
     if name == "GetLiveContext" or len(devices) != 1:
         return calls
     kind = words.KIND_OF.get((name, devices[0]["domain"])) or words.KIND_OF.get(name)
     values = {"n": next((one for one in arguments.values() if isinstance(one, int)), None), "colour": arguments.get("color"),
               "item": arguments.get("item")}
     kind = "colour" if values["colour"] else kind
-    return calls if kind is None else calls + [[result(devices), spoken(words.DONE[kind].format(thing=said(home, devices[0]), **values))]]
+    return calls if kind is None else calls + [[[result(devices)], spoken(words.DONE[kind].format(thing=said(home, devices[0]), **values))]]
 
 
 def device_exchange(home, devices):
@@ -254,7 +247,7 @@ def device_exchange(home, devices):
     why = "the device does not answer" if draw.random() < 0.08 else ""
     results = [result([device], why) for device in devices]
     answer = draw.choice(words.FAILED).format(why=why) if why else " ".join(says)
-    return [[asked(draw, ask), "\n".join(calls)], ["\n</tool_response>\n<tool_response>\n".join(results), answer]]
+    return [[asked(draw, ask), calls], [results, answer]]
 
 
 def area_exchange(home, area, is_here=False):
@@ -276,7 +269,8 @@ def area_exchange(home, area, is_here=False):
     for one, more in () if "every" in thing else ((" is ", " are "), (" opens", " open"), (" closes", " close"), (" moves", " move"), (" runs", " run")):
         says = says.replace(one, more)
     devices = [one for one in home.devices if one["area"] == area and one["domain"] == domain]
-    return [[asked(draw, ask), call(home, action[1], {"area": area, "domain": [domain], **action[2]})], [result(devices, area=area), spoken(says)]]
+    calls = [call(home, action[1], {"area": area, "domain": [domain], **action[2]})]
+    return [[asked(draw, ask), calls], [[result(devices, area=area)], spoken(says)]]
 
 
 def bare(text):
@@ -293,7 +287,7 @@ def known_requests(files):
 
 
 def conversation(home, number, forbidden, counts):
-    messages, left = [{"role": "system", "content": home.system()}], home.draw.randint(18, 26)
+    messages, left = [{"role": "system", "content": home.prompt()}], home.draw.randint(18, 26)
     while left:
         turns = exchange(home)
         if turns is None:
@@ -306,10 +300,11 @@ def conversation(home, number, forbidden, counts):
             turns = turns[:1]
         counts["requests"] += 1
         for i, (ask, answer) in enumerate(turns):
-            content = ask if i == 0 else f"<tool_response>\n{ask}\n</tool_response>"
-            messages += [{"role": "user", "content": content}, {"role": "assistant", "content": answer}]
-            counts["calls"] += answer.count("<tool_call>")
-    return {"conversation_id": f"home-{number}", "messages": messages}
+            messages += [{"role": "tool", "content": one} for one in ask] if i else [{"role": "user", "content": ask}]
+            is_call = isinstance(answer, list)
+            messages.append({"role": "assistant", "content": "" if is_call else answer} | ({"tool_calls": answer} if is_call else {}))
+            counts["calls"] += is_call and len(answer)
+    return {"conversation_id": f"home-{number}", "tools": home.tools, "messages": messages}
 
 
 def main():

@@ -50,10 +50,6 @@ def name_of(tool):
     return tool["function"]["name"]
 
 
-def line_of(tool):
-    return f"{name_of(tool)}({', '.join(tool['function']['parameters']['properties'])})\n"
-
-
 def given_by(request):
     """A request's functions by their names, and its system message as far as the list of devices."""
     is_list = isinstance(request, list)

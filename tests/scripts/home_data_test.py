@@ -1,15 +1,13 @@
-"""scripts/home_data.py: the same file each time, calls that `jsonschema` takes, names of the home alone, prompts that the
-template makes of the same functions, and no request of a given evaluation. Planted faults stop it."""
+"""scripts/home_data.py: the same file each time, calls that `jsonschema` takes, names of the home alone, and no
+request of a given evaluation. Planted faults stop it."""
 
 import json
-import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import jsonschema
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "home_data.py"
@@ -19,9 +17,6 @@ sys.dont_write_bytecode = True
 import home_data  # noqa: E402
 import other_clients  # noqa: E402
 
-KNOWN = {home_data.line_of(tool).strip(): tool
-         for tool in [*sum(home_data.TOOLS.values(), []), *home_data.LOOKS, home_data.CLOCK, home_data.TIMER]}
-CALL = re.compile(r'<tool_call>\n(.*?)\n</tool_call>')
 folder = Path(tempfile.mkdtemp())
 
 
@@ -41,33 +36,6 @@ rows = make("--homes", 60)
 check(rows == make("--homes", 60), "the same homes")
 check(rows != make("--homes", 60, "--seed", 1), "other homes by another seed")
 
-environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
-environment.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False)
-template = environment.from_string((ROOT / "configs/templates/chatml_tools.jinja").read_text())
-
-
-def chatml(messages):
-    return "".join(f"<|im_start|>{one['role']}\n{one['content']}<|im_end|>\n" for one in messages)
-
-
-def as_request(row):
-    """The messages and functions as a client sends them, read back from the row."""
-    head, prompt = row["messages"][0]["content"].split("</tool_call>.\n\n", 1)
-    tools = [KNOWN[line] for line in head.splitlines() if line in KNOWN]
-    messages = [{"role": "system", "content": prompt}]
-    for message in row["messages"][1:]:
-        calls = CALL.findall(message["content"])
-        if message["content"].startswith("<tool_response>"):
-            messages += [{"role": "tool", "content": said} for said in
-                         re.findall(r"<tool_response>\n(.*?)\n</tool_response>", message["content"])]
-        elif calls:
-            messages.append({"role": "assistant", "content": "",
-                             "tool_calls": [{"function": json.loads(one)} for one in calls]})
-        else:
-            messages.append(message)
-    return messages, tools
-
-
 # Half of these requests follow the sentences of Home Assistant's own intents.
 of_sentences = make("--homes", 60, "--seed", 2, "--sentences", other_clients.FOLDER)
 check(of_sentences == make("--homes", 60, "--seed", 2, "--sentences", other_clients.FOLDER), "the same homes with sentences")
@@ -75,8 +43,7 @@ check(of_sentences != make("--homes", 60, "--seed", 2), "sentences make a differ
 
 kinds = {"calls": 0, "pairs": 0, "silent": 0}
 for row in rows + of_sentences:
-    messages, tools = as_request(row)
-    check(template.render(messages=messages, tools=tools) == chatml(row["messages"]), "the template gives the row's text")
+    messages, tools = row["messages"], row["tools"]
     schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools}
     for message in messages[1:]:
         for call in message.get("tool_calls", []):
@@ -121,13 +88,16 @@ for number in range(400):
 check(unused <= {"HassClimateGetTemperature", "HassStartTimer"}, f"every intent comes: {unused}")
 
 # A request as a client sends it, in responses: its functions, and in half of the homes its instructions.
-known = {home_data.name_of(tool): tool["function"] for tool in KNOWN.values()}
+known = {home_data.name_of(tool): tool["function"] for tool in sum(home_data.TOOLS.values(), [])}
 sent = {"tools": [{"type": "function", **known[name]} for name in ("HassTurnOn", "HassTurnOff", "HassLightSet")],
         "input": [{"role": "developer", "content": f"As it is sent.\n\n{home_data.CONTEXT}\n- names: Another Lamp\n"}]}
 (folder / "request.json").write_text(json.dumps(sent))
-systems = [row["messages"][0]["content"] for row in make("--homes", 30, "--tools", folder / "request.json")]
-check(5 < sum(f"\n\nAs it is sent.\n\n{home_data.CONTEXT}\n- names: " in one for one in systems) < 25, "its instructions in half")
-check(not any("Another Lamp" in one or "GetLiveContext(" in one for one in systems), "and neither its home nor other functions")
+given = make("--homes", 30, "--tools", folder / "request.json")
+systems = [row["messages"][0]["content"] for row in given]
+check(5 < sum(one.startswith(f"As it is sent.\n\n{home_data.CONTEXT}\n- names: ") for one in systems) < 25, "its instructions in half")
+check(not any("Another Lamp" in one for one in systems), "and not its home")
+check({home_data.name_of(tool) for row in given for tool in row["tools"]} <= set(known) & {"HassTurnOn", "HassTurnOff", "HassLightSet"},
+      "nor other functions")
 
 # Planted faults: an argument out of range, one that is unknown, and a device that there is not.
 home = home_data.Home(home_data.random.Random("0 0"), {})
