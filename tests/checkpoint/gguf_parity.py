@@ -72,6 +72,10 @@ def difference(left, right):
     return (left - right).abs().max().item()
 
 
+# A delta net carries its rounding along its state: by the kernels of a processor 4e-5 to 2e-4.
+DELTA_TOLERANCE = 5 * TOLERANCE
+
+
 def check_architectures(scratch):
     file = scratch / "model.gguf"
     ids = random_rows(199, 1, 200, seed=1)[0]
@@ -80,7 +84,8 @@ def check_architectures(scratch):
         gguf_models.write(model, file)
         found, _ = predgen_logits(file, ids, scratch)
         wrong = difference(found, reference_logits(model, ids))
-        check(wrong <= TOLERANCE, f"{name}: logits differ by {wrong:.1e}")
+        limit = DELTA_TOLERANCE if arch.startswith("qwen3_5") else TOLERANCE
+        check(wrong <= limit, f"{name}: logits differ by {wrong:.1e}")
 
 
 def check_faults(scratch):
@@ -151,7 +156,7 @@ def check_delta_net_as_stored(scratch):
         expected = reference_logits(load_reference(folder), ids)
         wrong = difference(predgen_logits(file, ids, scratch)[0], expected)
         lost = difference(reference_logits(model, ids), expected)
-        check(wrong <= TOLERANCE and (lost <= TOLERANCE) == (kind == "F32"),
+        check(wrong <= DELTA_TOLERANCE and (lost <= DELTA_TOLERANCE) == (kind == "F32"),
               f"Qwen3.5 in {kind}: logits differ by {wrong:.1e} from its folder's (its rounding: {lost:.1e})")
         if kind == "Q8_0":
             found = predgen_logits(file, ids, scratch, dtype="auto")[0]

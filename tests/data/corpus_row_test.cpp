@@ -1,5 +1,6 @@
 #include "data/corpus_row.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "core/error.h"
@@ -77,7 +78,8 @@ TEST(CorpusRow, WhatCannotBeUsedIsAFault) {
   EXPECT_EQ(fault(R"({"role":"assistant","content":null,"tool_calls":[{"id":"1"}]})"),
             Drop::kToolCalls);
   EXPECT_EQ(fault(R"({"role":"assistant","function_call":{"name":"f"}})"), Drop::kToolCalls);
-  EXPECT_EQ(fault(R"({"role":"tool","content":"18"})"), Drop::kToolCalls);
+  EXPECT_EQ(fault(R"({"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":7}}]})"),
+            Drop::kToolCalls);
   EXPECT_EQ(fault(R"({"from":"observation","value":"18"})"), Drop::kToolCalls);
   EXPECT_EQ(fault(R"({"role":"assistant","content":null,"tool_calls":[]})"), Drop::kNoText);
   EXPECT_EQ(fault(R"({"role":"assistant","content":NaN})"), Drop::kNoText);
@@ -90,6 +92,27 @@ TEST(CorpusRow, WhatCannotBeUsedIsAFault) {
   EXPECT_EQ(fault(R"({"role":"narrator","content":"x"})"), Drop::kUnknownRole);
   EXPECT_TRUE(parsed("{}").messages.empty());
   EXPECT_TRUE(parsed(R"({"messages":null})").messages.empty());
+}
+
+TEST(CorpusRow, CallsOfFunctionsAreRead) {
+  const char* const messages = R"("messages":[{"role":"user","content":"q"},
+      {"role":"assistant","content":null,"tool_calls":[
+        {"id":"1","type":"function","function":{"name":"f","arguments":"{\"b\":1,\"a\":2}"}},
+        {"function":{"name":"g","arguments":{}}}]},
+      {"role":"tool","content":"18"}])";
+  const std::string tools = R"([{"type":"function","function":{"name":"f"}}])";
+  const CorpusConversation one =
+      parsed(fmt::format("{{\"tools\":{},{}}}", tools, messages).c_str());
+  EXPECT_EQ(one.fault, std::nullopt);
+  EXPECT_EQ(one.tools, (ToolSet{.json = tools, .names = {"f"}}));
+  ASSERT_EQ(one.messages.size(), 3u);
+  EXPECT_EQ(one.messages[1].tool_calls,
+            (std::vector<ToolCall>{{.id = "1", .name = "f", .arguments = R"({"b":1,"a":2})"},
+                                   {.id = "", .name = "g", .arguments = "{}"}}));
+  EXPECT_EQ(one.messages[2].role, "tool");
+  const std::string as_text = Json(tools).dump();
+  EXPECT_EQ(parsed(fmt::format("{{\"tools\":{},{}}}", as_text, messages).c_str()).tools, one.tools);
+  expect_user_error([&] { parsed(R"({"tools":[{"name":"f"}],"messages":[]})"); }, {"\"tools\""});
 }
 
 TEST(CorpusRow, OtherLayoutsAreRefused) {

@@ -110,6 +110,32 @@ TEST(ExampleBuilder, WholeConversationMasksEveryAnswer) {
   EXPECT_EQ(record.round, 1);
 }
 
+/// A question, a call, its result and the answer; then a call whose result is not there.
+CorpusConversation with_calls() {
+  const ToolCall call{.id = "", .name = "f", .arguments = "{}"};
+  CorpusConversation result = conversation({"q", "", "r", "a", "p", ""});
+  result.messages[1].tool_calls = result.messages[5].tool_calls = {call};
+  result.messages[2].role = "tool";
+  result.tools = {.json = "t", .names = {"f"}};
+  return result;
+}
+
+TEST(ExampleBuilder, CallsAreTargetsAsTheTemplateWritesThem) {
+  const FakeTokenizer tokenizer;
+  const CorpusConversation source = with_calls();
+  ASSERT_EQ(check_conversation(source, {}, ExampleLaw::kWhole), std::nullopt);
+  const Record record = ExampleBuilder(tokenizer, "none").whole(source);
+  EXPECT_EQ(record.tokens,
+            tokenizer.render_chat(source.messages, /*add_generation_prompt=*/false, source.tools));
+  TokenIds call = tokenizer.render_chat({source.messages[5]}, /*add_generation_prompt=*/false);
+  call.erase(call.begin());  // who speaks
+  TokenIds expected = call;
+  for (const TokenId token : {TokenId{'a'}, kE}) expected.push_back(token);
+  expected.insert(expected.end(), call.begin(), call.end());
+  EXPECT_EQ(masked(record), expected);
+  EXPECT_EQ(record.round, 2);
+}
+
 TEST(ExampleBuilder, AnswersAreEncodedApartFromWhatComesBefore) {
   // "ab" is one token, but only where the answer alone is encoded.
   const FakeTokenizer tokenizer({"ab"});
@@ -169,6 +195,10 @@ TEST(CheckConversation, NamesTheRule) {
   EXPECT_EQ(check_conversation(conversation({"q"}), none, kCut), std::nullopt);
   EXPECT_EQ(check_conversation(conversation({"q"}), none, kWhole), Drop::kNoAnswer);
   EXPECT_EQ(check_conversation(conversation({"q", " \n"}), none, kCut), Drop::kEmptyMessage);
+  EXPECT_EQ(check_conversation(with_calls(), none, kCut), Drop::kToolCalls);
+  CorpusConversation unasked = with_calls();
+  unasked.messages[1] = {.role = "assistant", .content = "no call"};
+  EXPECT_EQ(check_conversation(unasked, none, kWhole), Drop::kWrongRoles);
   CorpusConversation backwards = conversation({"q", "a"});
   std::swap(backwards.messages[0].role, backwards.messages[1].role);
   EXPECT_EQ(check_conversation(backwards, none, kCut), Drop::kWrongRoles);

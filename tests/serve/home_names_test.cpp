@@ -154,9 +154,9 @@ Json possible(const std::string& words) {
     EXPECT_EQ(std::ranges::count(named.names, name), 1) << name;
     for (const Json& way : tool["function"]["parameters"]["anyOf"]) {
       const Json& which = way["properties"];
-      all[name].push_back(which.contains("name")
-                              ? which["name"]["enum"]
-                              : Json{{which["area"]["enum"], which["domain"]["items"]["enum"]}});
+      all[name].push_back(which.contains("name") ? which["name"]["enum"]
+                                                 : Json::array({which["area"]["enum"],
+                                                                which["domain"]["items"]["enum"]}));
     }
   }
   EXPECT_EQ(named.names.size(), all.size());

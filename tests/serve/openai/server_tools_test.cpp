@@ -166,7 +166,7 @@ TEST(ServerTools, AnAnswerOfAFormKeepsIt) {
   };
   server.house.answer = [](const std::string& user) -> std::string {
     if (user.find('>') != std::string::npos) return "{}";
-    return R"(<tool_call>{"name": "lamp", "arguments": {}}</tool_call>)";
+    return "<tool_call>\n{\"name\": \"lamp\", \"arguments\": {}}\n</tool_call>";
   };
   const Json choice = server.ask({{"response_format", {{"type", "json_object"}}}})["choices"][0];
   EXPECT_EQ(server.tools.calls.size(), 1u);
