@@ -90,7 +90,8 @@ bool is_for(std::string_view function, const std::string& domain) {
   if (function.starts_with("HassMedia") || function.starts_with("HassSetVolume")) {
     return domain == "media_player";
   }
-  return !only_tells(domain) && !is_any({"todo", "calendar"});  // else it can be switched
+  // The rest can be switched on and off.
+  return !only_tells(domain) && !is_any({"todo", "calendar", "vacuum", "lawn_mower"});
 }
 
 /// What the devices that a function is for are called.

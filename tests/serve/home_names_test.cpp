@@ -82,13 +82,15 @@ const std::string kHome = R"(
   areas: Hall
 - names: Meter
   domain: sensor
+- names: Dusty
+  domain: vacuum
 )";
 
 TEST(HomeNames, OrAnAreaWithItsDomainSayWhatIsMeant) {
   const Json two = ways(function("assist__HassTurnOn"), kHome);
   ASSERT_EQ(two.size(), 2u) << two;
   for (const Json& way : two) EXPECT_EQ(way["additionalProperties"], false);
-  EXPECT_EQ(two[0]["properties"].size(), 1u) << "a sensor cannot be switched";
+  EXPECT_EQ(two[0]["properties"].size(), 1u) << "neither a sensor nor a vacuum can be switched";
   EXPECT_EQ(two[0]["properties"]["name"]["enum"], Json({"Lamp", "Spot", "Fan"}));
   EXPECT_EQ(two[0]["required"], Json::array({"name"}));
   EXPECT_EQ(two[1]["properties"].size(), 2u);
@@ -110,7 +112,8 @@ TEST(HomeNames, AreOfDevicesThatTheFunctionIsFor) {
   EXPECT_EQ(two[1]["properties"]["area"]["enum"], Json::array({"Den"}));
   const Json looks = ways(function("GetLiveContext"), kHome);
   ASSERT_EQ(looks.size(), 3u) << looks;
-  EXPECT_EQ(looks[0]["properties"]["name"]["enum"], Json({"Lamp", "Spot", "Fan", "Meter"}));
+  EXPECT_EQ(looks[0]["properties"]["name"]["enum"],
+            Json({"Lamp", "Spot", "Fan", "Meter", "Dusty"}));
   EXPECT_EQ(looks[2]["required"], Json::array({"domain"}));
 }
 
