@@ -35,7 +35,7 @@ struct CorpusConversation {
   std::string id;  // "<file>:<row>" if the corpus has none
   std::string model, language;
   std::vector<Message> messages;  // in turns only if check_conversation() says so
-  ToolSet tools;                  // that the assistant may call
+  ToolSet tools;                  // that the assistant may call; only the law whole shows them
   std::optional<Drop> fault;      // the row cannot be used, and `messages` may lack some
   bool redacted = false;
   bool flagged = false;  // the moderation flagged one of its messages

@@ -79,18 +79,21 @@ std::optional<std::vector<ToolCall>> read_calls(const Json& list) {
   return calls;
 }
 
-/// A row's functions: a list as OpenAI has it, or its text, as a Parquet file has it.
+/// A row's functions: a list as OpenAI has it, or of the functions alone, or its text, as a Parquet
+/// file has it. None if they have another form; whether its calls can be read is a question of its
+/// messages.
 ToolSet read_tools(const Json& row) {
   Json list = row.value("tools", Json());
-  if (list.is_string()) list = parse_json(list.get<std::string>(), "\"tools\"");
-  if (list.is_null() || list.empty()) return {};
+  if (list.is_string()) {
+    list = Json::parse(list.get<std::string>(), nullptr, /*allow_exceptions=*/false);
+  }
+  if (!list.is_array() || list.empty()) return {};
   ToolSet tools;
-  for (const Json& one : list) {
-    const Json function = one.is_object() ? one.value("function", Json()) : Json();
-    if (!function.is_object() || !function.value("name", Json()).is_string()) {
-      throw UserError(
-          "\"tools\" must be a list of {\"type\": \"function\", \"function\": {\"name\": ..}}");
-    }
+  for (Json& one : list) {
+    if (!one.is_object()) return {};
+    if (!one.contains("function")) one = {{"type", "function"}, {"function", one}};
+    const Json& function = one["function"];
+    if (!function.is_object() || !function.value("name", Json()).is_string()) return {};
     tools.names.push_back(function["name"].get<std::string>());
   }
   tools.json = to_text(list);

@@ -180,10 +180,9 @@ Record ExampleBuilder::truncated(const CorpusConversation& conversation, Random 
     messages.push_back(std::move(message));
   }
   if (has_answer) {
-    append_target(messages, conversation.tools, record);
+    append_target(messages, {}, record);
   } else {
-    record.tokens =
-        tokenizer_.render_chat(messages, /*add_generation_prompt=*/true, conversation.tools);
+    record.tokens = tokenizer_.render_chat(messages, /*add_generation_prompt=*/true);
     record.prompt_length = static_cast<int64_t>(record.tokens.size());
     record.loss_mask.resize(record.tokens.size(), 0);
   }

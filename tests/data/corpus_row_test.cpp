@@ -112,7 +112,13 @@ TEST(CorpusRow, CallsOfFunctionsAreRead) {
   EXPECT_EQ(one.messages[2].role, "tool");
   const std::string as_text = Json(tools).dump();
   EXPECT_EQ(parsed(fmt::format("{{\"tools\":{},{}}}", as_text, messages).c_str()).tools, one.tools);
-  expect_user_error([&] { parsed(R"({"tools":[{"name":"f"}],"messages":[]})"); }, {"\"tools\""});
+  EXPECT_EQ(parsed(R"({"tools":"[{\"name\":\"f\"}]","messages":[]})").tools, one.tools)
+      << "ShareGPT's";
+  for (const char* other :
+       {R"("")", R"("none")", R"(["f"])", R"([{"function":7}])", "{}", "null"}) {
+    const std::string row = fmt::format("{{\"tools\":{},{}}}", other, messages);
+    EXPECT_TRUE(parsed(row.c_str()).tools.empty()) << other;
+  }
 }
 
 TEST(CorpusRow, OtherLayoutsAreRefused) {
