@@ -262,7 +262,8 @@ ToolSet with_home_names(ToolSet tools, const std::vector<Message>& messages,
   for (Json& tool : Json::parse(tools.json)) {
     const std::string name = tool["function"]["name"].get<std::string>();
     Json& parameters = tool["function"]["parameters"];
-    if (hold_to_home(own_name(name), parameters, meant, home, left)) {
+    // Without words a function stays, as nothing says that another is meant.
+    if (hold_to_home(own_name(name), parameters, meant, home, left) || words.empty()) {
       list.push_back(tool);
     } else {
       std::erase(possible.names, name);

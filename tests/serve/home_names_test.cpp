@@ -129,6 +129,16 @@ TEST(HomeNames, OfSeveralDevicesComeWithTheirArea) {
   EXPECT_EQ(three[1]["required"], Json({"name", "area"}));
 }
 
+TEST(HomeNames, OfAFunctionThatTheHomeHasNothingForAreFree) {
+  const ToolSet vacuums{.json = Json::array({function("HassVacuumStart")}).dump(),
+                        .names = {"HassVacuumStart"}};
+  const std::vector<Message> home{
+      {.role = "system", .content = "- names: Lamp\n  domain: light\n  areas: Den\n"}};
+  for (const char* words : {"", "The lamp, please."}) {
+    EXPECT_EQ(with_home_names(vacuums, home, words).names, vacuums.names) << words;
+  }
+}
+
 ToolSet tools() {
   Json list = Json::array();
   for (const char* name : {"HassStartTimer", "greet"}) list.push_back(function(name));
