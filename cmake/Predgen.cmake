@@ -10,8 +10,9 @@ endif()
 # What every source of predgen is compiled with; users of its libraries do not inherit it.
 add_library(predgen_flags INTERFACE)
 target_include_directories(predgen_flags INTERFACE ${PROJECT_SOURCE_DIR})
+# Checks name their source without the clone's folder, which ccache could not share otherwise.
 target_compile_options(predgen_flags INTERFACE -Wall -Wextra -Wshadow $<$<BOOL:${PREDGEN_WERROR}>:-Werror>
-                       $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+                       -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 if(PREDGEN_SANITIZE)
   # Under sanitizers g++ 12 takes std::regex and std::variant for uninitialised.
   target_compile_options(predgen_flags INTERFACE -fsanitize=${PREDGEN_SANITIZE} -fno-omit-frame-pointer
