@@ -5,6 +5,7 @@
 
 #include "core/edit_distance.h"
 #include "core/error.h"
+#include "text/tools/shown_tool.h"
 
 namespace predgen::act {
 namespace {
@@ -44,11 +45,7 @@ ToolSet tool_set(const std::vector<Tool>& tools) {
   ToolSet set;
   Json list = Json::array();
   for (const Tool& tool : tools) {
-    list.push_back({{"type", "function"},
-                    {"function",
-                     {{"name", tool.name},
-                      {"description", tool.description},
-                      {"parameters", tool.parameters}}}});
+    list.push_back(shown_tool(tool.name, tool.description, tool.parameters));
     set.names.push_back(tool.name);
   }
   if (!tools.empty()) set.json = to_text(list);

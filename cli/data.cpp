@@ -257,6 +257,7 @@ Json row_json(const Tokenizer* tokenizer, const data::Record& record, int64_t in
               {"prompt_length", record.prompt_length},
               {"token_ids", record.tokens},
               {"loss_mask", record.loss_mask}};
+  if (!record.branches.empty()) row["branches"] = record.branches;
   if (tokenizer != nullptr) {
     Json pieces = Json::array();
     for (const TokenId token : record.tokens) pieces.push_back(piece(tokenizer, token));
@@ -277,6 +278,9 @@ void print_row(const Tokenizer* tokenizer, const data::Record& record, int64_t i
                          : "a prompt without an answer");
   std::printf("  %6s %8s %-20s %8s %4s\n", "place", "token", "text", "label", "mask");
   for (size_t t = 0; t < record.tokens.size(); ++t) {
+    if (std::ranges::count(record.branches, static_cast<int64_t>(t)) > 0) {
+      std::printf("  a question that stands alone\n");
+    }
     const bool labelled = t + 1 < record.tokens.size() && record.loss_mask[t + 1] == 1;
     std::printf("  %6zu %8ld %-20s %8s %4d\n", t, record.tokens[t],
                 piece(tokenizer, record.tokens[t]).c_str(),

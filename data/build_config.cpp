@@ -10,11 +10,12 @@
 namespace predgen::data {
 namespace {
 
-constexpr int kBuilderVersion = 5;  // raise it when the same configuration yields different tokens
+constexpr int kBuilderVersion = 6;  // raise it when the same configuration yields different tokens
 constexpr int64_t kMany = int64_t{1} << 40;
 
 const std::vector<std::pair<std::string, ExampleLaw>> kLaws{{"truncated", ExampleLaw::kTruncated},
-                                                            {"whole", ExampleLaw::kWhole}};
+                                                            {"whole", ExampleLaw::kWhole},
+                                                            {"alone", ExampleLaw::kAlone}};
 
 Settings settings_of(HeldOutConfig& held_out) {
   return {{"files", held_out.files, "prompts or conversations that must not be trained on"},
@@ -52,32 +53,34 @@ Settings settings_of(BuildConfig& config) {
 }
 
 Settings settings_of_examples(BuildConfig& config) {
-  return {Setting("sources", config.sources,
-                  ".jsonl and .parquet files; * and ? in the last part name several")
-              .needed()
-              .must([&config] { return !config.sources.empty(); }, "names no file"),
-          {"seed", config.seed, between(0, kMany), "of draws"},
-          {"law", config.law, kLaws,
-           "how a conversation becomes examples: a random round becomes the last, its prompt cut "
-           "(the paper's), or the whole with every answer a target"},
-          Setting("examples_per_conversation", config.examples_per_conversation, between(1, 1000),
-                  "of the law truncated")
-              .must(
-                  [&config] {
-                    return config.law != ExampleLaw::kWhole ||
-                           config.examples_per_conversation == 1;
-                  },
-                  "the law \"whole\" makes one example of each"),
-          {"system_prompt", config.system_prompt,
-           "row (the row's own), or in its place: none, spoken, table3, a text or @FILE"},
-          {"skip_bad_rows", config.skip_bad_rows,
-           "skip and count rows that cannot be read instead of stopping at the first"},
-          {"max_conversations", config.max_conversations, between(0, kMany),
-           "stop after using this many rows; 0: all"},
-          threads_setting(config.threads),
-          {"records_per_shard", config.records_per_shard, between(1, kMany), "records of one file"},
-          {"filters", settings_of(config.filters)},
-          {"held_out", settings_of(config.held_out)}};
+  return {
+      Setting("sources", config.sources,
+              ".jsonl and .parquet files; * and ? in the last part name several")
+          .needed()
+          .must([&config] { return !config.sources.empty(); }, "names no file"),
+      {"seed", config.seed, between(0, kMany), "of draws"},
+      {"law", config.law, kLaws,
+       "how a conversation becomes examples: a random round becomes the last, its prompt cut "
+       "(the paper's), or the whole with every answer a target; alone: that, but no question sees "
+       "another one, and what they share is read once"},
+      Setting("examples_per_conversation", config.examples_per_conversation, between(1, 1000),
+              "of the law truncated")
+          .must(
+              [&config] {
+                return config.law == ExampleLaw::kTruncated ||
+                       config.examples_per_conversation == 1;
+              },
+              "the other laws make one example of each"),
+      {"system_prompt", config.system_prompt,
+       "row (the row's own), or in its place: none, spoken, table3, a text or @FILE"},
+      {"skip_bad_rows", config.skip_bad_rows,
+       "skip and count rows that cannot be read instead of stopping at the first"},
+      {"max_conversations", config.max_conversations, between(0, kMany),
+       "stop after using this many rows; 0: all"},
+      threads_setting(config.threads),
+      {"records_per_shard", config.records_per_shard, between(1, kMany), "records of one file"},
+      {"filters", settings_of(config.filters)},
+      {"held_out", settings_of(config.held_out)}};
 }
 
 Json BuildConfig::recipe() const {

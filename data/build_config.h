@@ -14,7 +14,8 @@ namespace predgen::data {
 /// How a conversation becomes examples.
 enum class ExampleLaw {
   kTruncated,  // a random round becomes the last, its prompt cut (paper A.4)
-  kWhole       // the whole conversation; every answer is a target
+  kWhole,      // the whole conversation; every answer is a target
+  kAlone       // as kWhole, but each question stands alone behind the system message
 };
 
 struct FilterConfig {

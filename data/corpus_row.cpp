@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "text/tools/shown_tool.h"
 
 namespace predgen::data {
 
@@ -79,24 +80,27 @@ std::optional<std::vector<ToolCall>> read_calls(const Json& list) {
   return calls;
 }
 
-/// A row's functions: a list as OpenAI has it, or of the functions alone, or its text, as a Parquet
-/// file has it. None if they have another form; whether its calls can be read is a question of its
-/// messages.
+/// A row's functions, as a server shows them to a model: a list as OpenAI has it, or of the
+/// functions alone, or its text, as a Parquet file has it. None if they have another form; whether
+/// its calls can be read is a question of its messages.
 ToolSet read_tools(const Json& row) {
-  Json list = row.value("tools", Json());
+  Json list = row.value("tools", Json()), shown = Json::array();
   if (list.is_string()) {
     list = Json::parse(list.get<std::string>(), nullptr, /*allow_exceptions=*/false);
   }
   if (!list.is_array() || list.empty()) return {};
   ToolSet tools;
-  for (Json& one : list) {
+  for (const Json& one : list) {
     if (!one.is_object()) return {};
-    if (!one.contains("function")) one = {{"type", "function"}, {"function", one}};
-    const Json& function = one["function"];
+    const Json function = one.value("function", one);
     if (!function.is_object() || !function.value("name", Json()).is_string()) return {};
     tools.names.push_back(function["name"].get<std::string>());
+    const Json description = function.value("description", Json(""));
+    shown.push_back(shown_tool(tools.names.back(),
+                               description.is_string() ? description.get<std::string>() : "",
+                               function.value("parameters", Json())));
   }
-  tools.json = to_text(list);
+  tools.json = to_text(shown);
   return tools;
 }
 

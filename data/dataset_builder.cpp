@@ -202,8 +202,10 @@ class DatasetBuild {
   }
 
   void make_records(Row& row) const {
-    if (config_.law == ExampleLaw::kWhole) {
-      keep_example(row, examples_.whole(row.conversation));
+    if (config_.law != ExampleLaw::kTruncated) {
+      const bool is_alone = config_.law == ExampleLaw::kAlone;
+      keep_example(
+          row, is_alone ? examples_.alone(row.conversation) : examples_.whole(row.conversation));
       return;
     }
     for (int64_t e = 0; e < config_.examples_per_conversation; ++e) {

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <limits>
 #include <list>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "core/error.h"
@@ -36,7 +38,7 @@ class PartIndex {
   std::vector<int64_t> ends_;  // of each part: the first index after it
 };
 
-/// The sizes of a shard's records, kept compactly: 12 bytes per record and 8 per block.
+/// The sizes of a shard's records, kept compactly: 16 bytes per record and 8 per block.
 class RecordSizes {
  public:
   int64_t size() const { return static_cast<int64_t>(records_.size()); }
@@ -46,6 +48,7 @@ class RecordSizes {
   friend class OpenShard;
   struct Sizes {
     int32_t tokens, prompt_length, first_block;
+    bool has_branches;
   };
   struct Block {
     int32_t tokens, num_states;
@@ -67,6 +70,7 @@ class OpenShard {
  private:
   Hdf5Handle file_, conversation_id_, round_, prompt_length_, tokens_, loss_mask_, state_tokens_;
   Hdf5Handle id_offsets_, token_offsets_, block_offsets_, state_offsets_, state_token_offsets_;
+  std::optional<Hdf5Handle> branches_{}, branch_offsets_{};  // none: an older shard
 };
 
 std::vector<int64_t> all_of(hid_t column) {
@@ -92,6 +96,15 @@ void check_offsets(const char* name, const std::vector<int64_t>& offsets, int64_
   }
 }
 
+/// Error unless they rise within the tokens of their record.
+void check_branches(std::span<const int64_t> branches, int64_t num_tokens) {
+  int64_t last = 0;
+  for (const int64_t begin : branches) {
+    if (begin <= last || begin >= num_tokens) throw Error("branches are not within their record");
+    last = begin;
+  }
+}
+
 /// The end of the entry before `index`, and the ends of the `count` entries from `index` on.
 std::vector<int64_t> ends(hid_t offsets, int64_t index, int64_t count) {
   return read_entries<int64_t>(offsets, index, index + count + 1);
@@ -102,7 +115,9 @@ RecordSize RecordSizes::at(size_t index) const {
   const size_t end = index + 1 < records_.size()
                          ? static_cast<size_t>(records_[index + 1].first_block)
                          : blocks_.size();
-  RecordSize size{.tokens = record.tokens, .prompt_length = record.prompt_length};
+  RecordSize size{.tokens = record.tokens,
+                  .prompt_length = record.prompt_length,
+                  .has_branches = record.has_branches};
   for (auto block = static_cast<size_t>(record.first_block); block < end; ++block) {
     size.blocks.push_back(
         {.tokens = blocks_[block].tokens, .num_states = blocks_[block].num_states});
@@ -122,7 +137,11 @@ OpenShard::OpenShard(const std::filesystem::path& file)
       token_offsets_(open_column(file_, "token_offsets")),
       block_offsets_(open_column(file_, "block_offsets")),
       state_offsets_(open_column(file_, "state_offsets")),
-      state_token_offsets_(open_column(file_, "state_token_offsets")) {}
+      state_token_offsets_(open_column(file_, "state_token_offsets")) {
+  if (!has_column(file_, "branches")) return;
+  branches_.emplace(open_column(file_, "branches"));
+  branch_offsets_.emplace(open_column(file_, "branch_offsets"));
+}
 
 RecordSizes OpenShard::sizes() const {
   const std::vector<int64_t> prompt_lengths = all_of(prompt_length_),
@@ -142,6 +161,12 @@ RecordSizes OpenShard::sizes() const {
   const int64_t num_states = column_size(state_token_offsets_) - 1;
   check_offsets("state_offsets", states, num_blocks, num_states, /*step=*/1);
   check_offsets("state_token_offsets", state_tokens, num_states, column_size(state_tokens_));
+  std::vector<int64_t> branches, branch_ends(prompt_lengths.size() + 1);
+  if (branches_) {
+    branches = all_of(*branches_);
+    branch_ends = all_of(*branch_offsets_);
+    check_offsets("branch_offsets", branch_ends, num_records, std::ssize(branches));
+  }
   if (num_blocks > kMost) throw Error("there are more than {} blocks", kMost);
 
   RecordSizes sizes;
@@ -149,9 +174,14 @@ RecordSizes OpenShard::sizes() const {
     if (prompt_lengths[i] < 0 || prompt_lengths[i] > tokens[i + 1] - tokens[i]) {
       throw Error("prompt_length {} of record {} is not within its tokens", prompt_lengths[i], i);
     }
+    const auto first_branch = static_cast<size_t>(branch_ends[i]);
+    const auto num_branches = static_cast<size_t>(branch_ends[i + 1]) - first_branch;
+    check_branches(std::span(branches).subspan(first_branch, num_branches),
+                   tokens[i + 1] - tokens[i]);
     sizes.records_.push_back({.tokens = static_cast<int32_t>(tokens.at(i + 1) - tokens.at(i)),
                               .prompt_length = static_cast<int32_t>(prompt_lengths[i]),
-                              .first_block = static_cast<int32_t>(blocks.at(i))});
+                              .first_block = static_cast<int32_t>(blocks.at(i)),
+                              .has_branches = num_branches > 0});
   }
   for (size_t block = 0; block + 1 < states.size(); ++block) {
     const auto first = static_cast<size_t>(states[block]);
@@ -179,6 +209,10 @@ Record OpenShard::read(int64_t index) const {
   const auto tokens = read_entries<int32_t>(tokens_, token_ends[0], token_ends[1]);
   record.tokens.assign(tokens.begin(), tokens.end());
   record.loss_mask = read_entries<uint8_t>(loss_mask_, token_ends[0], token_ends[1]);
+  if (branches_) {
+    const std::vector<int64_t> branch_ends = ends(*branch_offsets_, index, 1);
+    record.branches = read_entries<int64_t>(*branches_, branch_ends[0], branch_ends[1]);
+  }
 
   const std::vector<int64_t> block_ends = ends(block_offsets_, index, 1);
   if (block_ends[0] == block_ends[1]) return record;

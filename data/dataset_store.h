@@ -32,6 +32,7 @@ struct RecordSize {
   };
   int64_t tokens = 0;         // prompt and answer
   int64_t prompt_length = 0;  // within `tokens`
+  bool has_branches = false;  // Record::branches
   std::vector<Block> blocks{};
 };
 

@@ -31,7 +31,7 @@ constexpr DropCause kCauses[] = {
     {"empty_message", false, "dropped: they have a blank message"},
     {"min_turns", false, "dropped by filters.min_turns: they have fewer answered questions"},
     {"no_answer", false,
-     "dropped: they have no answer, and law: whole learns answers; law: truncated takes prompts "
+     "dropped: they have no answer, and only law: truncated takes prompts "
      "alone"},
     {"language", false, "dropped by filters.languages: they have another \"language\""},
     {"no_language", false, "dropped by filters.languages: they have no \"language\""},

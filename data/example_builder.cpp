@@ -13,6 +13,10 @@ bool has_system(const CorpusConversation& conversation) {
   return !conversation.messages.empty() && conversation.messages.front().role == "system";
 }
 
+int64_t first_target(const Record& record) {
+  return std::ranges::find(record.loss_mask, 1) - record.loss_mask.begin();
+}
+
 /// Whether a message may come after `before`, which is null for the first.
 bool may_follow(const Message* before, const Message& message) {
   const std::string& last = before != nullptr ? before->role : "assistant";
@@ -70,14 +74,14 @@ std::optional<Drop> check_conversation(const CorpusConversation& conversation,
   for (size_t i = first; i < messages.size(); ++i) {
     const Message& message = messages[i];
     const bool is_of_tools = message.role == "tool" || !message.tool_calls.empty();
-    if (is_of_tools && law != ExampleLaw::kWhole) return Drop::kToolCalls;
+    if (is_of_tools && law == ExampleLaw::kTruncated) return Drop::kToolCalls;
     if (!may_follow(i == first ? nullptr : &messages[i - 1], message)) return Drop::kWrongRoles;
   }
   for (const Message& message : messages) {
     if (is_blank(message.content) && message.tool_calls.empty()) return Drop::kEmptyMessage;
   }
   const int64_t rounds = num_rounds(conversation);
-  if (rounds == 0 && law == ExampleLaw::kWhole) return Drop::kNoAnswer;
+  if (rounds == 0 && law != ExampleLaw::kTruncated) return Drop::kNoAnswer;
   if (std::max<int64_t>(1, rounds) < filters.min_turns) return Drop::kMinTurns;
   return check_filters(conversation, filters);
 }
@@ -200,6 +204,43 @@ Record ExampleBuilder::whole(const CorpusConversation& conversation) const {
     if (message.role != "assistant") continue;
     if (message.tool_calls.empty()) message.ids = tokenizer_.encode(message.content);
     append_target(messages, conversation.tools, record);
+  }
+  return record;
+}
+
+Record ExampleBuilder::alone(const CorpusConversation& conversation) const {
+  std::vector<CorpusConversation> questions;
+  const size_t first = has_system(conversation) ? 1 : 0;
+  CorpusConversation before = conversation;  // the system message alone
+  before.messages.resize(first);
+  for (size_t i = first; i < conversation.messages.size(); ++i) {
+    const Message& message = conversation.messages[i];
+    if (message.role == "user") questions.push_back(before);
+    questions.back().messages.push_back(message);
+  }
+  if (questions.back().messages.back().role == "user") questions.pop_back();  // has no answer
+  Record record = whole(questions.front());
+  record.round = num_rounds(conversation) - 1;
+  if (questions.size() == 1) return record;
+  std::vector<Record> others;
+  int64_t shared = first_target(record) - 1;
+  for (size_t i = 1; i < questions.size(); ++i) {
+    const Record& other = others.emplace_back(whole(questions[i]));
+    // A branch's first token is never a target, as nothing in it predicts it.
+    shared = std::min(shared, first_target(other) - 1);
+    const auto begin = record.tokens.begin();
+    shared = std::mismatch(begin, begin + shared, other.tokens.begin()).first - begin;
+  }
+  if (shared < 1) {
+    throw UserError("the questions share no token to begin with: use the law \"whole\"");
+  }
+  record.branches.push_back(shared);
+  for (const Record& other : others) {
+    record.branches.push_back(std::ssize(record.tokens));
+    record.prompt_length = std::ssize(record.tokens) + other.prompt_length - shared;
+    record.tokens.insert(record.tokens.end(), other.tokens.begin() + shared, other.tokens.end());
+    record.loss_mask.insert(record.loss_mask.end(), other.loss_mask.begin() + shared,
+                            other.loss_mask.end());
   }
   return record;
 }

@@ -17,7 +17,7 @@ std::string drop_name(Drop drop);
 
 /// The first rule that drops the conversation as a whole. A last user message without an answer is
 /// allowed: only complete rounds are used. If there is nothing else, `law` must be kTruncated; for
-/// calls of functions and their results it must be kWhole.
+/// calls of functions and their results it must not.
 std::optional<Drop> check_conversation(const CorpusConversation& conversation,
                                        const FilterConfig& filters, ExampleLaw law);
 
@@ -45,6 +45,9 @@ class ExampleBuilder {
   /// All rounds; every answer and stop token is a target, and so are calls of functions, as the
   /// chat template writes them. UserError if it does not.
   Record whole(const CorpusConversation& conversation) const;
+  /// whole() of each question, up to the next, with the system message alone before it: what all
+  /// begin with stands once, and the rest of each is a branch.
+  Record alone(const CorpusConversation& conversation) const;
 
   /// Whether the row has a system message that its examples lack.
   bool replaces_system(const CorpusConversation& conversation) const;

@@ -104,6 +104,8 @@ Hdf5Handle open_column(hid_t file, const char* name) {
   return column;
 }
 
+bool has_column(hid_t file, const char* name) { return H5Lexists(file, name, H5P_DEFAULT) > 0; }
+
 int64_t column_size(hid_t column) {
   Hdf5Handle space(H5Dget_space(column), H5Sclose, "H5Dget_space");
   return H5Sget_simple_extent_npoints(space);

@@ -57,6 +57,7 @@ std::vector<T> read_entries(hid_t column, int64_t begin, int64_t end);
 /// or storage in another file, and for one that takes far less space than its size says.
 Hdf5Handle open_column(hid_t file, const char* name);
 int64_t column_size(hid_t column);
+bool has_column(hid_t file, const char* name);
 
 void write_text(hid_t file, const char* name, const std::string& text);  // an attribute
 std::string read_text(hid_t file, const char* name);

@@ -13,6 +13,7 @@ namespace predgen::data {
 // entries), readable with h5py:
 //   conversation_id (UTF-8 bytes), conversation_id_offsets; round; prompt_length
 //   tokens (int32), loss_mask (uint8), token_offsets
+//   branches, branch_offsets: of records that have any; older shards lack both
 //   block_offsets: blocks of a record; state_offsets: states of a block;
 //   state_token_offsets: where a state begins in state_tokens (int32)
 //   attributes recipe_hash and state: the counters of a trajectory piece, else null

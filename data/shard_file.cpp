@@ -33,6 +33,8 @@ void RecordColumns::append(const Record& record) {
   append_tokens(tokens, record.tokens);
   loss_mask.insert(loss_mask.end(), record.loss_mask.begin(), record.loss_mask.end());
   token_offsets.push_back(size(tokens));
+  branches.insert(branches.end(), record.branches.begin(), record.branches.end());
+  branch_offsets.push_back(size(branches));
   for (const TrajectoryBlock& block : record.blocks) {
     for (const TokenIds& state : block.states) {
       append_tokens(state_tokens, state);
@@ -58,6 +60,8 @@ void RecordColumns::write(const std::filesystem::path& file, const std::string& 
   write_column(handle, "tokens", tokens);
   write_column(handle, "loss_mask", loss_mask);
   write_column(handle, "token_offsets", token_offsets);
+  write_column(handle, "branches", branches);
+  write_column(handle, "branch_offsets", branch_offsets);
   write_column(handle, "block_offsets", block_offsets);
   write_column(handle, "state_offsets", state_offsets);
   write_column(handle, "state_token_offsets", state_token_offsets);

@@ -15,9 +15,9 @@ namespace predgen::data {
 struct RecordColumns {
   std::vector<uint8_t> conversation_id, loss_mask;
   std::vector<int32_t> tokens, state_tokens;
-  std::vector<int64_t> round, prompt_length;
-  std::vector<int64_t> conversation_id_offsets{0}, token_offsets{0}, block_offsets{0},
-      state_offsets{0}, state_token_offsets{0};
+  std::vector<int64_t> round, prompt_length, branches;
+  std::vector<int64_t> conversation_id_offsets{0}, token_offsets{0}, branch_offsets{0},
+      block_offsets{0}, state_offsets{0}, state_token_offsets{0};
 
   int64_t num_records() const { return static_cast<int64_t>(round.size()); }
   void append(const Record& record);

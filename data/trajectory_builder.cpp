@@ -188,6 +188,13 @@ void use_fixed_point(const Trajectory& trajectory, Record& record) {
 int64_t records_to_answer(const TrajectoryConfig& config, const DatasetReader& dataset) {
   const int64_t count =
       config.max_records > 0 ? std::min(config.max_records, dataset.size()) : dataset.size();
+  for (int64_t i = 0; i < count; ++i) {
+    if (!dataset.size_of(i).has_branches) continue;
+    throw UserError(
+        "{}: its questions stand alone in a record, but a trajectory is of one answer: "
+        "build it with the law \"truncated\"",
+        config.dataset.string());
+  }
   if (config.ar_labels == ArLabels::kFixedPoint) return count;
   int64_t num_prompts = 0;
   for (int64_t i = 0; i < count; ++i) {

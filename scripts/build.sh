@@ -33,7 +33,7 @@ unset CPATH C_INCLUDE_PATH CPLUS_INCLUDE_PATH LIBRARY_PATH
 export PREDGEN_PYTHON PREDGEN_LIBTORCH=$libtorch PREDGEN_CUDA=$cuda PYTHONNOUSERSITE=1
 
 # A LibTorch source takes up to 1.5 GB to compile.
-jobs=$(nproc)
+jobs=$(env -u OMP_NUM_THREADS nproc)  # which that variable, meant for LibTorch, would bound
 memory=$(awk '/^MemAvailable/ {print int($2 / 1500000)}' /proc/meminfo)
 [ "$jobs" -le "$memory" ] || jobs=$((memory > 0 ? memory : 1))
 

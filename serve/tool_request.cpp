@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "text/tools/shown_tool.h"
 
 namespace predgen::serve {
 namespace {
@@ -17,41 +18,37 @@ bool is_name(const std::string& name) {
   });
 }
 
-/// What the template sees of a function.
 Json read_function(RequestFields& fields) {
   const std::string name = fields.text("name", /*required=*/true).value();
   if (!is_name(name)) {
     RequestFields::fail_value(fields.full_name("name"),
                               "must be at most 64 letters, digits, underscores and dashes");
   }
-  Json function{{"name", name}};
-  if (const auto description = fields.text("description")) function["description"] = *description;
+  const std::string description = fields.text("description").value_or("");
   const Json& parameters = fields.any("parameters");
   if (!parameters.is_null() && !parameters.is_object()) {
     RequestFields::fail_type(fields.full_name("parameters"), "a JSON schema", parameters);
   }
-  function["parameters"] =
-      parameters.is_null() ? Json{{"type", "object"}, {"properties", Json::object()}} : parameters;
-  return function;
+  return shown_tool(name, description, parameters);
 }
 
 Json read_tool(const Json& tool, ToolShape shape, const std::string& where, bool& is_strict) {
   RequestFields fields(tool, where);
   fields.any("type", /*required=*/true);
   fields.expect_neutral("type", {"function"});
-  Json function;
+  Json shown;
   if (shape == ToolShape::kNested) {
     fields.any("function", /*required=*/true);
     RequestFields inner = fields.object("function");
-    function = read_function(inner);
+    shown = read_function(inner);
     is_strict = inner.flag("strict");
     inner.finish();
   } else {
-    function = read_function(fields);
+    shown = read_function(fields);
     is_strict = fields.flag("strict");
   }
   fields.finish();
-  return {{"type", "function"}, {"function", std::move(function)}};
+  return shown;
 }
 
 }  // namespace

@@ -73,6 +73,14 @@ void check_trajectories(const TrainConfig& config, const data::DatasetReader& da
       kind_name(objective.kind), config.dataset.string());
 }
 
+/// Whether some record has branches; of null, no.
+bool branches(const data::DatasetReader* dataset) {
+  for (int64_t i = 0; dataset != nullptr && i < dataset->size(); ++i) {
+    if (dataset->size_of(i).has_branches) return true;
+  }
+  return false;
+}
+
 /// Compares the hash of each dataset's tokenizer with the first known one.
 class TokenizerCheck {
  public:
@@ -119,6 +127,13 @@ void check_data(const TrainConfig& config, const data::DatasetReader& dataset,
   check_trajectories(config, dataset);
   check_labels(config, dataset, others.empty() ? nullptr : others.front());
   check_targets(dataset);
+  const bool is_plain = config.objective.kind == ObjectiveKind::kAutoregressive;
+  if (!is_plain && (branches(&dataset) || std::ranges::any_of(others, branches))) {
+    throw UserError(
+        "objective.kind: {} does not take questions that stand alone: build the dataset with the "
+        "law \"whole\" or \"truncated\", or give autoregressive",
+        kind_name(config.objective.kind));
+  }
 }
 
 void check_mask_tokens(const TrainConfig& config, const Tokenizer* tokenizer) {
@@ -135,14 +150,19 @@ void check_mask_tokens(const TrainConfig& config, const Tokenizer* tokenizer) {
   }
 }
 
-void check_layers(const TrainConfig& config, const ModelConfig& model) {
-  if (config.objective.kind == ObjectiveKind::kAutoregressive) return;
+void check_layers(const TrainConfig& config, const ModelConfig& model,
+                  const std::vector<const data::DatasetReader*>& datasets) {
+  const bool is_plain = config.objective.kind == ObjectiveKind::kAutoregressive;
+  const bool has_branches = std::ranges::any_of(datasets, branches);
+  if (is_plain && !has_branches) return;
   for (const LayerSpec& layer : model.layers) {
     if (!layer.recurrence) continue;
     throw UserError(
-        "objective.kind: {} puts versions of a text into one row, which this model's {} cannot "
-        "read: give autoregressive",
-        kind_name(config.objective.kind), layer.recurrence->name());
+        "{} puts several continuations of a text into one row, which this model's {} cannot read: "
+        "{}",
+        is_plain ? "the dataset's law (alone)"
+                 : "objective.kind: " + kind_name(config.objective.kind),
+        layer.recurrence->name(), is_plain ? "use the law \"whole\"" : "give autoregressive");
   }
 }
 

@@ -19,9 +19,10 @@ void check_data(const TrainConfig& config, const data::DatasetReader& dataset,
 /// UserError if a mask token of the run is one that its model lacks or that ends an answer.
 void check_mask_tokens(const TrainConfig& config, const Tokenizer* tokenizer);
 
-/// UserError if the objective packs versions of a text into a row, which a layer that keeps a state
-/// cannot read.
-void check_layers(const TrainConfig& config, const ModelConfig& model);
+/// UserError if the objective or a record of `datasets` (null if absent) has several continuations
+/// of a text in a row, which a layer that keeps a state cannot read.
+void check_layers(const TrainConfig& config, const ModelConfig& model,
+                  const std::vector<const data::DatasetReader*>& datasets);
 
 /// UserError if a record has a token, in its text or its blocks, that a model of `num_ids` lacks.
 void check_ids(const data::Record& record, int64_t num_ids);

@@ -216,7 +216,7 @@ void train(const TrainConfig& given, const std::string& resume, Communicator& co
   check_mask_tokens(config, tokenizer.get());
   if (communicator.is_main()) warn_of_own_answers(config, *dataset);
   const std::unique_ptr<Transformer> model = make_model(config);
-  check_layers(config, model->config());
+  check_layers(config, model->config(), {dataset.get(), held_out.get()});
   const std::unique_ptr<Objective> objective = make_objective(config.objective);
   BatchSampler batches(row_lengths(*dataset, *objective, model->max_positions()), config.batch_size,
                        static_cast<uint64_t>(config.seed));

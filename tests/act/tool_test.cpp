@@ -31,7 +31,7 @@ TEST(Tool, AreShownToTheTemplate) {
   const ToolSet set = tool_set({{.name = "lamp", .description = "Lights."}});
   EXPECT_EQ(set.names, std::vector<std::string>{"lamp"});
   EXPECT_EQ(set.json, R"([{"type":"function","function":{"name":"lamp","description":"Lights.",)"
-                      R"("parameters":{}}}])");
+                      R"("parameters":{"type":"object"}}}])");
   EXPECT_TRUE(tool_set({}).empty());
 }
 

@@ -104,7 +104,15 @@ TEST(CorpusRow, CallsOfFunctionsAreRead) {
   const CorpusConversation one =
       parsed(fmt::format("{{\"tools\":{},{}}}", tools, messages).c_str());
   EXPECT_EQ(one.fault, std::nullopt);
-  EXPECT_EQ(one.tools, (ToolSet{.json = tools, .names = {"f"}}));
+  const char* const shown = R"([{"type":"function","function":{"name":"f",)"
+                            R"("parameters":{"type":"object","properties":{}}}}])";
+  EXPECT_EQ(one.tools, (ToolSet{.json = shown, .names = {"f"}}));
+  const auto described = parsed(
+      R"({"tools":[{"type":"function","function":{"type":"function","strict":false,"parameters":
+         {"type":"object"},"description":"d","name":"f"}}],"messages":[]})");
+  EXPECT_EQ(described.tools.json, R"([{"type":"function","function":{"name":"f",)"
+                                  R"("description":"d","parameters":{"type":"object"}}}])")
+      << "as a server shows it";
   ASSERT_EQ(one.messages.size(), 3u);
   EXPECT_EQ(one.messages[1].tool_calls,
             (std::vector<ToolCall>{{.id = "1", .name = "f", .arguments = R"({"b":1,"a":2})"},

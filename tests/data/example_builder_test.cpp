@@ -110,6 +110,44 @@ TEST(ExampleBuilder, WholeConversationMasksEveryAnswer) {
   EXPECT_EQ(record.round, 1);
 }
 
+TEST(ExampleBuilder, QuestionsThatStandAloneShareWhatTheyBeginWith) {
+  const FakeTokenizer tokenizer;
+  const ExampleBuilder builder(tokenizer, "s");
+  const CorpusConversation source = conversation({"ax", "b", "ay", "cd", "e", "f", "unanswered"});
+  const Record record = builder.alone(source);
+  const TokenIds shared = tokenizer.render_chat({{"system", "s"}});
+  TokenIds expected = shared;
+  expected.push_back(kU);
+  const std::vector<TokenIds> questions{
+      {'a', 'x', kE, kA, 'b', kE}, {'a', 'y', kE, kA, 'c', 'd', kE}, {'e', kE, kA, 'f', kE}};
+  std::vector<int64_t> branches;
+  for (const TokenIds& question : questions) {
+    branches.push_back(std::ssize(expected));
+    expected.insert(expected.end(), question.begin(), question.end());
+  }
+  EXPECT_EQ(record.tokens, expected);
+  EXPECT_EQ(record.branches, branches);
+  EXPECT_EQ(masked(record), (TokenIds{'b', kE, 'c', 'd', kE, 'f', kE}));
+  EXPECT_EQ(record.prompt_length, std::ssize(expected) - 2);
+  EXPECT_EQ(record.round, 2);
+}
+
+TEST(ExampleBuilder, OneQuestionAloneIsTheWhole) {
+  const FakeTokenizer tokenizer;
+  const ExampleBuilder builder(tokenizer, "none");
+  const CorpusConversation source = conversation({"a", "b"});
+  EXPECT_EQ(builder.alone(source).tokens, builder.whole(source).tokens);
+  EXPECT_TRUE(builder.alone(source).branches.empty());
+}
+
+TEST(ExampleBuilder, TheSameQuestionTwiceBranchesBeforeItsAnswer) {
+  const FakeTokenizer tokenizer;
+  const Record record = ExampleBuilder(tokenizer, "none").alone(conversation({"q", "a", "q", "b"}));
+  EXPECT_EQ(record.tokens, (TokenIds{kU, 'q', kE, kA, 'a', kE, kA, 'b', kE}));
+  EXPECT_EQ(record.branches, (std::vector<int64_t>{3, 6}));
+  EXPECT_EQ(masked(record), (TokenIds{'a', kE, 'b', kE}));
+}
+
 /// A question, a call, its result and the answer; then a call whose result is not there.
 CorpusConversation with_calls() {
   const ToolCall call{.id = "", .name = "f", .arguments = "{}"};
@@ -134,6 +172,9 @@ TEST(ExampleBuilder, CallsAreTargetsAsTheTemplateWritesThem) {
   expected.insert(expected.end(), call.begin(), call.end());
   EXPECT_EQ(masked(record), expected);
   EXPECT_EQ(record.round, 2);
+  const Record alone = ExampleBuilder(tokenizer, "none").alone(source);
+  EXPECT_EQ(masked(alone), expected);
+  EXPECT_EQ(alone.branches.size(), 2u);  // a result goes on with its question
 }
 
 TEST(ExampleBuilder, AnswersAreEncodedApartFromWhatComesBefore) {

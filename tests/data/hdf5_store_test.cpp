@@ -29,6 +29,7 @@ Record record(int64_t number) {
     result.loss_mask.push_back(t % 2);
   }
   result.prompt_length = 2;
+  if (number % 3 == 1) result.branches = {1, 2};
   for (int64_t b = 0; b < number % 3; ++b) {
     result.blocks.push_back({{{number, b}, {number + 1, b}, {7, 8}}});
     result.blocks.back().states.resize(static_cast<size_t>(1 + (number + b) % 3));
@@ -42,6 +43,7 @@ void expect_equal(const Record& a, const Record& b) {
   EXPECT_EQ(a.tokens, b.tokens);
   EXPECT_EQ(a.loss_mask, b.loss_mask);
   EXPECT_EQ(a.prompt_length, b.prompt_length);
+  EXPECT_EQ(a.branches, b.branches);
   ASSERT_EQ(a.blocks.size(), b.blocks.size());
   for (size_t i = 0; i < a.blocks.size(); ++i) EXPECT_EQ(a.blocks[i].states, b.blocks[i].states);
 }
@@ -49,6 +51,7 @@ void expect_equal(const Record& a, const Record& b) {
 void expect_size(const RecordSize& size, const Record& record) {
   EXPECT_EQ(size.tokens, static_cast<int64_t>(record.tokens.size()));
   EXPECT_EQ(size.prompt_length, record.prompt_length);
+  EXPECT_EQ(size.has_branches, !record.branches.empty());
   ASSERT_EQ(size.blocks.size(), record.blocks.size());
   for (size_t i = 0; i < record.blocks.size(); ++i) {
     const std::vector<TokenIds>& states = record.blocks[i].states;
@@ -229,6 +232,11 @@ TEST(Hdf5Store, RefusesOffsetsThatPointElsewhere) {
       {"token_offsets", [](auto& v) { v.pop_back(); }},
       {"token_offsets", [](auto& v) { v[1] = std::numeric_limits<int64_t>::min(); }},
       {"conversation_id_offsets", [](auto& v) { --v.back(); }},
+      {"branch_offsets", [](auto& v) { v.pop_back(); }},
+      {"branch_offsets", [](auto& v) { v[1] = -1; }},
+      {"branches", [](auto& v) { v[0] = 0; }},
+      {"branches", [](auto& v) { v[1] = v[0]; }},
+      {"branches", [](auto& v) { v[1] = 1'000'000; }},
       {"prompt_length", [](auto& v) { v[0] = 1'000'000; }},
       {"prompt_length", [](auto& v) { v[0] = -1; }},
       {"round", [](auto& v) { v.pop_back(); }}};
@@ -246,6 +254,19 @@ TEST(Hdf5Store, RefusesOffsetsThatPointElsewhere) {
     });
     expect_user_error([&] { open_dataset(folder.path()); }, {"not a whole shard", fault.first});
   }
+}
+
+TEST(Hdf5Store, OlderShardsHaveNoBranches) {
+  const TemporaryFolder folder;
+  write(folder.path(), 4);
+  change_shard(folder.path(), [](hid_t file) {
+    remove_column(file, "branches");
+    remove_column(file, "branch_offsets");
+  });
+  const auto reader = open_dataset(folder.path());
+  EXPECT_FALSE(reader->size_of(1).has_branches);
+  EXPECT_TRUE(reader->read(1).branches.empty());
+  EXPECT_EQ(reader->read(1).tokens, record(1).tokens);
 }
 
 /// A new column "tokens" whose creation list and space `set` changes.

@@ -40,6 +40,7 @@ TEST(PastAnswers, OfADataSetAreWhatItsLossIsOf) {
                      .tokens = {1, 2, 3, 4, 5, 6, 7, 8},
                      .loss_mask = mask,
                      .prompt_length = 5,
+                     .branches = {},
                      .blocks = {}});
     dataset->finish({});
   };

@@ -396,6 +396,22 @@ TEST_F(Training, RefusesConsistencyWithoutTrajectories) {
   EXPECT_NO_THROW(run(plain));
 }
 
+TEST_F(Training, OnlyPlainAnswersStandAloneInARow) {
+  const auto writer = data::create_dataset(folder_ / "alone", Json::object(), {});
+  for (int64_t i = 0; i < 4; ++i) {
+    data::Record record = small_record(i);
+    record.branches = {1, 2};
+    writer->append(record);
+  }
+  writer->finish(Json::object());
+  TrainConfig alone = config("out");
+  alone.dataset = folder_ / "alone";
+  EXPECT_THAT(message([&] { run(alone); }),
+              testing::HasSubstr("objective.kind: cllm does not take questions that stand alone"));
+  alone.objective.kind = ObjectiveKind::kAutoregressive;
+  EXPECT_NO_THROW(run(alone));
+}
+
 TEST_F(Training, GoesOnToMoreSteps) {
   TrainConfig longer = config("out");
   longer.schedule = ScheduleKind::kConstant;

@@ -19,6 +19,21 @@ void add_labels(const data::Record& record, int64_t index, PackedRow& row, Taugh
   term.count = static_cast<double>(term.targets.size());
 }
 
+namespace {
+
+void add_branches(const data::Record& record, PackedRow& row) {
+  const auto size = std::ssize(row.tokens);
+  // The first goes on where the shared tokens end, as it stands.
+  for (size_t i = 1; i < record.branches.size() && record.branches[i] < size; ++i) {
+    const bool is_last = i + 1 == record.branches.size();
+    const int64_t begin = record.branches[i];
+    const int64_t end = is_last ? size : std::min(size, record.branches[i + 1]);
+    row.segments.push_back({begin, end - begin, record.branches.front()});
+  }
+}
+
+}  // namespace
+
 PackedBatch AutoregressiveObjective::pack(const Batch& batch, uint64_t) const {
   PackedBatch packed;
   TaughtTerm& term = packed.terms["ar"];
@@ -26,7 +41,10 @@ PackedBatch AutoregressiveObjective::pack(const Batch& batch, uint64_t) const {
   for (const data::Record& record : batch) {
     PackedRow row;
     add_labels(record, static_cast<int64_t>(packed.rows.size()), row, term);
-    if (!row.tokens.empty()) packed.rows.push_back(std::move(row.tokens));
+    if (row.tokens.empty()) continue;
+    add_branches(record, row);
+    packed.rows.push_back(std::move(row.tokens));
+    packed.segments.push_back(std::move(row.segments));
   }
   return packed;
 }

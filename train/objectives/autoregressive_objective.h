@@ -5,7 +5,7 @@
 
 namespace predgen::train {
 
-/// Cross-entropy of the tokens whose loss_mask is 1, term "ar".
+/// Cross-entropy of the tokens whose loss_mask is 1, term "ar". Branches of a record are segments.
 class AutoregressiveObjective : public Objective {
  public:
   /// `label_smoothing` in [0, 1).

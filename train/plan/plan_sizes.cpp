@@ -31,7 +31,7 @@ void set_longest_row(const data::DatasetReader& dataset, const Objective& object
     int64_t noisy = row - size.tokens;
     for (const data::RecordSize::Block& block : size.blocks) noisy -= block.tokens;
     plan_case.noisy_tokens = std::max(plan_case.noisy_tokens, noisy);
-    plan_case.has_segments = plan_case.has_segments || row > size.tokens;
+    plan_case.has_segments = plan_case.has_segments || row > size.tokens || size.has_branches;
   }
 }
 

@@ -204,6 +204,12 @@ CollapseWatch::CollapseWatch(const TrainConfig& config, const LanguageModel& mod
   for (int64_t i = 0; i < count; ++i) {
     const data::Record record = records.read(i);
     check_ids(record, model.vocab_size());
+    if (!record.branches.empty()) {
+      throw UserError(
+          "watch: the questions of conversation {} stand alone (the law of their dataset): choose "
+          "another with watch.dataset, or watch.every=0",
+          record.conversation_id);
+    }
     if (record.prompt_length < 1 || record.prompt_length >= model.max_positions()) {
       throw UserError(
           "watch: conversation {}, round {} has a prompt of {} tokens, which the model cannot "

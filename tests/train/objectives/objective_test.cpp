@@ -148,6 +148,36 @@ TEST(AutoregressiveObjective, EqualsTheNaiveFormula) {
   EXPECT_EQ(counts(objective, batch_of_four()).at("ar"), expected.count);
 }
 
+TEST(AutoregressiveObjective, BranchesLearnAsRowsOfTheirOwn) {
+  data::Record together = record(2);
+  together.tokens.resize(11);
+  together.loss_mask = {0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 1};
+  together.branches = {5, 8};
+  Batch apart(2);
+  for (data::Record& alone : apart) {
+    alone.tokens.assign(together.tokens.begin(), together.tokens.begin() + 8);
+    alone.loss_mask = {0, 0, 0, 0, 0, 0, 1, 1};
+  }
+  std::copy(together.tokens.begin() + 8, together.tokens.end(), apart[1].tokens.begin() + 5);
+  const auto model = tiny_model();
+  const AutoregressiveObjective objective(0.0);
+  const NaiveTerm expected = naive_cross_entropy(*model, apart);
+  EXPECT_NEAR(held_out(*model, objective, {together}).at("ar"), expected.sum, 1e-4);
+  EXPECT_EQ(counts(objective, {together}).at("ar"), 4);
+  const auto gradient = [&](const Batch& batch) {
+    make_trainable(*model);
+    add_gradients(*model, objective, batch, {{"ar", 4.0}});
+    return gradients(*model);
+  };
+  // Beside a plain record, whose row has other padding.
+  const auto own = gradient({together, record(0)});
+  for (const auto& [name, expected_gradient] : gradient({apart[0], apart[1], record(0)})) {
+    EXPECT_LE((own.at(name) - expected_gradient).abs().max().item<double>(), 1e-5) << name;
+  }
+  together.branches.clear();  // each sees the other one: not the same
+  EXPECT_GT(std::abs(held_out(*model, objective, {together}).at("ar") - expected.sum), 1e-2);
+}
+
 TEST(AutoregressiveObjective, SmoothsLabelsInTrainingAlone) {
   const auto model = tiny_model();
   const AutoregressiveObjective objective(0.2);
