@@ -114,6 +114,7 @@ std::shared_ptr<const Grammar> Completer::grammar(const CompletionRequest& reque
     if (rules.tools != request.tools) {  // the assistant of a home says no JSON
       const bool is_behind_results = std::get<0>(request.prompt).back().role != "user";
       rules = spoken(std::move(rules), is_behind_results);
+      rules.is_passing = true;  // other words name other devices
     }
     return grammars_.compile(rules);
   } catch (const UserError& error) {

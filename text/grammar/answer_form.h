@@ -36,6 +36,9 @@ struct AnswerRules {
   std::string only_tool{};     // the one that it must call; empty: any of them
   bool has_many_calls = true;  // it may have several
   NamedJson json = NamedJson::kText;
+  /// Which tokens may come is computed where an answer comes to, not when the grammar is compiled:
+  /// for one that is soon another, and that nobody else's passes must wait for.
+  bool is_passing = false;
   AnswerStart start = AnswerStart::kText;  // in a thought, or as messages with channels, say
 
   bool allow_anything() const { return !form && tools.empty(); }

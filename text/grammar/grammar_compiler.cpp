@@ -88,9 +88,10 @@ class GrammarCompiler::Builder {
       }
       const bool with_marks = !rules.tools.empty() || is_of_parts(rules);
       const bool is_json = rules.form && rules.form->kind == AnswerForm::Kind::kJsonSchema;
-      return std::make_shared<Grammar>(name_of(rules),
-                                       std::make_shared<Grammar::Compiled>(Grammar::Compiled{
-                                           compiler(with_marks, is_json).CompileGrammar(grammar)}));
+      return std::make_shared<Grammar>(
+          name_of(rules),
+          std::make_shared<Grammar::Compiled>(Grammar::Compiled{
+              compiler(with_marks, is_json, rules.is_passing).CompileGrammar(grammar)}));
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
@@ -100,16 +101,17 @@ class GrammarCompiler::Builder {
   }
 
  private:
-  xgrammar::GrammarCompiler& compiler(bool with_marks, bool is_json) {
+  xgrammar::GrammarCompiler& compiler(bool with_marks, bool is_json, bool is_passing) {
     std::optional<xgrammar::GrammarCompiler>& made =
-        compilers_[(with_marks ? 1 : 0) + (is_json ? 2 : 0)];
+        compilers_[(with_marks ? 1 : 0) + (is_json ? 2 : 0) + (is_passing ? 4 : 0)];
     if (!made) {
       const TokenIds& ends = tokenizer_.stop_tokens();
       made.emplace(xgrammar::TokenizerInfo(token_texts(tokenizer_, with_marks, is_json),
                                            xgrammar::VocabType::RAW,
                                            static_cast<int>(tokenizer_.vocab_size()),
                                            std::vector<int32_t>(ends.begin(), ends.end())),
-                   /*max_threads=*/1, /*cache_enabled=*/true, kMostKeptBytes);
+                   /*max_threads=*/1, /*cache_enabled=*/true, kMostKeptBytes,
+                   /*enable_dynamic_compilation=*/is_passing);
     }
     return *made;
   }
@@ -191,7 +193,7 @@ class GrammarCompiler::Builder {
   }
 
   const Tokenizer& tokenizer_;
-  std::optional<xgrammar::GrammarCompiler> compilers_[4];  // by with_marks and is_json
+  std::optional<xgrammar::GrammarCompiler> compilers_[8];  // by the arguments of compiler()
 };
 
 GrammarCompiler::GrammarCompiler(const Tokenizer& tokenizer)

@@ -302,6 +302,24 @@ TEST(CallGrammar, HasEveryModelsOwnForm) {
   }
 }
 
+TEST(CallGrammar, AllowsTheSameWhenMasksAreMadeLate) {
+  for (const CallTexts& calls : kCalls) {
+    Forms forms(calls.format);
+    const auto compiled = [&](bool is_passing) {
+      return forms.compiler.compile({.tools = tools(), .is_passing = is_passing});
+    };
+    const auto early = compiled(false), late = compiled(true);
+    const int64_t bytes = late->num_bytes();
+    GrammarMatcher one(*early), other(*late);
+    for (const TokenId token : forms.tokenizer.encode(calls.two)) {
+      ASSERT_EQ(forms.allowed(one), forms.allowed(other)) << calls.two;
+      ASSERT_EQ(one.accept(token), other.accept(token));
+    }
+    EXPECT_EQ(one.may_end(), other.may_end());
+    EXPECT_LT(bytes, late->num_bytes()) << "no mask was made late";
+  }
+}
+
 /// What the grammar of these tools forces behind `text`.
 std::string forced(Forms& forms, const std::string& text) {
   GrammarMatcher matcher(*forms.compiler.compile(
