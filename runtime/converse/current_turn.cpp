@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/stop.h"
+#include "core/text.h"
 #include "text/token_ids.h"
 
 namespace predgen {
@@ -74,11 +75,20 @@ GenerationConfig CurrentTurn::answer_config(size_t more_rounds) const {
 
 std::shared_ptr<AnswerConstraint> CurrentTurn::new_constraint(size_t of_round) const {
   const SessionConfig& config = session.config;
-  const auto& held =
-      of_round > 0 && config.behind_results ? config.behind_results : config.constraint;
+  auto held = of_round > 0 && config.behind_results ? config.behind_results : config.constraint;
+  if (config.constraint_for && !words.empty()) {
+    const EngineLock::Release rest(config.rests);
+    if (auto narrowed = config.constraint_for(words, of_round > 0)) held = std::move(narrowed);
+  }
   if (!held) return nullptr;
   return std::make_shared<AnswerConstraint>(held, session.tokenizer.stop_tokens(),
                                             session.tokenizer.vocab_size());
+}
+
+void CurrentTurn::hear(const std::string& text) {
+  if (is_blank(text) || text == words) return;
+  words = text;
+  if (session.config.constraint_for) constraint = new_constraint(round);
 }
 
 void CurrentTurn::note(Seconds time, TurnEvent::Kind kind, const std::string& text) {

@@ -76,7 +76,8 @@ struct CurrentTurn {
     Seconds time;
   };
   std::optional<Prepared> prepared{};
-  std::shared_ptr<AnswerConstraint> constraint{};  // none: anything
+  std::string words{};                             // of the user, so far
+  std::shared_ptr<AnswerConstraint> constraint{};  // of an answer to them; null: anything
   bool is_over = false;                            // the user's words are final
   size_t trace_bytes = 0;                          // of texts in events
 
@@ -89,6 +90,8 @@ struct CurrentTurn {
   GenerationConfig answer_config(size_t more_rounds = 0) const;
   /// What that is held to, from its beginning, `of_round` rounds of calls on; null: nothing.
   std::shared_ptr<AnswerConstraint> new_constraint(size_t of_round) const;
+  /// The user has said this: what the answer is held to may be another.
+  void hear(const std::string& text);
   /// Adds to the events.
   void note(Seconds time, TurnEvent::Kind kind, const std::string& text);
   /// An answer that `pace` follows has got `tokens`.

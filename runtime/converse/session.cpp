@@ -140,6 +140,12 @@ void Session::set_history(const std::vector<Message>& history, const std::stop_t
   if (!stop.stop_requested()) generator_->prefill(tokens);
 }
 
+std::string Session::last_words() const {
+  const std::vector<Message> rounds = history_.rounds();
+  const auto last = std::ranges::find(rounds.rbegin(), rounds.rend(), "user", &Message::role);
+  return last != rounds.rend() ? last->content : "";
+}
+
 TokenIds Session::opening() const {
   const EngineLock::Release rest(config_.rests);
   return history_.opening();
@@ -168,6 +174,7 @@ std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const Turn
   CurrentTurn turn{
       .session = parts(), .source = source, .observer = observer, .stop = stop, .round = round};
   turn.result.number = next_turn_++;
+  if (round > 0) turn.words = last_words();
   turn.constraint = turn.new_constraint(round);
   try {
     return run(turn);
@@ -218,6 +225,7 @@ std::optional<TurnResult> Session::run(CurrentTurn& turn) {
     revision = heard->revision;
     turn.observer.on_transcript(*heard);
     turn.is_over = heard->is_final;
+    turn.hear(heard->text);
     if (heard->is_stable) turn.paused = heard;
     turn.note(heard->time, heard->is_final ? TurnEvent::Kind::kFinal : TurnEvent::Kind::kTranscript,
               heard->text);

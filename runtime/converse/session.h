@@ -85,11 +85,13 @@ class Session {
   void set_silent(bool is_silent) { is_silent_ = is_silent; }
 
   /// What every answer may be, and what it may be behind functions' results, from the next turn on;
-  /// null: anything, and the same there.
+  /// null: anything, and the same there, whatever the user says.
   void set_constraint(std::shared_ptr<const TokenConstraint> constraint,
-                      std::shared_ptr<const TokenConstraint> behind_results = nullptr) {
+                      std::shared_ptr<const TokenConstraint> behind_results = nullptr,
+                      ConstraintFor constraint_for = nullptr) {
     config_.constraint = std::move(constraint);
     config_.behind_results = std::move(behind_results);
+    config_.constraint_for = std::move(constraint_for);
   }
   /// From the next prompt on. UserError if the model's template has no tools.
   void set_tools(const ToolSet& tools);
@@ -125,6 +127,7 @@ class Session {
   std::optional<TurnResult> run(CurrentTurn& turn);
   SessionParts parts();
   TokenIds history_tokens();
+  std::string last_words() const;  // of the user
   /// UserError if the verifier does not support such sampling.
   static void check_verifier(const VerifierConfig& verifier,
                              const std::optional<SamplingConfig>& sampling);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,11 @@
 
 namespace predgen {
 
+/// What an answer to these words of the user is held to, more of which may come; null: what every
+/// answer is. Called while the engine is given up.
+using ConstraintFor = std::function<std::shared_ptr<const TokenConstraint>(const std::string& words,
+                                                                           bool is_behind_results)>;
+
 struct SessionConfig {
   TurnConfig turn{};
   VerifierConfig verifier{};
@@ -24,6 +30,7 @@ struct SessionConfig {
   std::optional<SamplingConfig> sampling{};  // only with the greedy verifier; nullopt: greedy
   std::shared_ptr<const TokenConstraint> constraint{};      // of every answer; null: none
   std::shared_ptr<const TokenConstraint> behind_results{};  // of functions; null: the same
+  ConstraintFor constraint_for{};                           // null: those two
   uint64_t first_turn = 0;                          // its number: each turn has draws of its own
   std::string system_prompt{};                      // its text; empty: none
   ToolSet tools{};                                  // functions that the model may call

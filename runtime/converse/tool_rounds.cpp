@@ -32,15 +32,26 @@ void ToolRounds::share(const ToolSet& others, bool offers_ours) {
   ours_.are_offered = offers_ours;
 }
 
+void ToolRounds::hold(Session& session, const AnswerRules& rules, const FormOf& form_of,
+                      const FormForWords& for_words) {
+  ConstraintFor constraint_for;
+  if (for_words) {
+    constraint_for = [=](const std::string& words, bool is_behind_results) {
+      return for_words(spoken(rules, is_behind_results), words);
+    };
+  }
+  session.set_constraint(form_of(spoken(rules, /*is_behind_results=*/false)),
+                         form_of(spoken(rules, /*is_behind_results=*/true)),
+                         std::move(constraint_for));
+}
+
 void ToolRounds::offer_tools(Session& session) const {
   const ToolSet tools = offered();
   if (tools == session.config().tools) return;
   session.set_tools(tools);
   if (form_of_) {
     const EngineLock::Release rest(session.config().rests);
-    const AnswerRules rules{.tools = tools};
-    session.set_constraint(form_of_(spoken(rules, /*is_behind_results=*/false)),
-                           form_of_(spoken(rules, /*is_behind_results=*/true)));
+    hold(session, {.tools = tools}, form_of_, form_for_words_);
   }
   session.set_history(session.history());
 }
@@ -149,7 +160,9 @@ TurnResult ToolRounds::go_on(Session& session, const TurnObserver& observer, siz
   ScheduledSource nothing({{.text = "", .time = words_final_, .is_final = true}});
   if (!only_text || !form_of_) return session.run_turn(nothing, observer, stop, number).value();
   const auto usual = session.config().constraint, behind = session.config().behind_results;
-  const auto restore = c10::make_scope_exit([&] { session.set_constraint(usual, behind); });
+  const ConstraintFor for_words = session.config().constraint_for;
+  const auto restore =
+      c10::make_scope_exit([&] { session.set_constraint(usual, behind, for_words); });
   {
     const EngineLock::Release rest(session.config().rests);
     session.set_constraint(

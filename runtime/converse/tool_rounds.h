@@ -48,8 +48,18 @@ class ToolRounds {
   }
   /// What answers under such rules are held to; null: anything. The rules are those of spoken().
   using FormOf = std::function<std::shared_ptr<const TokenConstraint>(const AnswerRules& rules)>;
+  /// What an answer to these words of the user is held to under such rules; null: as to any others.
+  using FormForWords = std::function<std::shared_ptr<const TokenConstraint>(
+      const AnswerRules& rules, const std::string& words)>;
+  /// From the session's next turn on, holds its answers to `rules`. `for_words` null: whatever the
+  /// user says.
+  static void hold(Session& session, const AnswerRules& rules, const FormOf& form_of,
+                   const FormForWords& for_words = nullptr);
   /// From the next offer_tools() on. Called while the engine is given up.
-  void set_form(FormOf form_of) { form_of_ = std::move(form_of); }
+  void set_form(FormOf form_of, FormForWords for_words = nullptr) {
+    form_of_ = std::move(form_of);
+    form_for_words_ = std::move(for_words);
+  }
   /// From the next turn on: functions that the caller runs. An answer that calls one ends there,
   /// once ours in the same message have run; ours of the same name are hidden. `offers_ours` false:
   /// the model sees none of ours.
@@ -135,6 +145,7 @@ class ToolRounds {
   EarlyCalls early_;
   std::function<void(const ToolEvent&)> on_event_;
   FormOf form_of_;
+  FormForWords form_for_words_;
   std::optional<ToolCall> waiting_;   // for the user's yes
   Seconds asked_{0};                  // when that was
   std::optional<ToolCall> approved_;  // by it

@@ -109,7 +109,9 @@ TurnLoop::TurnLoop(const RealtimeHost& host, ConversationListener& listener,
   if (host.tools == nullptr || !host.tools->may_use(client_)) return;
   rounds_.emplace(calls_.emplace(host.tools->runner), host.tools->config.rounds, host.clock);
   rounds_->set_listener([this](const ToolEvent& event) { take(event); });
-  rounds_->set_form([this](const AnswerRules& rules) { return form_of(rules); });
+  rounds_->set_form(
+      [this](const AnswerRules& rules) { return form_of(rules, ""); },
+      [this](const AnswerRules& rules, const std::string& words) { return form_of(rules, words); });
 }
 
 void TurnLoop::run(const std::stop_token& stop) {
@@ -184,8 +186,9 @@ void TurnLoop::prepare(Session& session, Dialogue::Plan plan) {
         .tools = tools,
         .calls = is_required ? AnswerRules::Calls::kRequired : AnswerRules::Calls::kAllowed,
         .only_tool = wanted.tool_choice.only};
-    const auto behind_results = form_of(spoken(rules, /*is_behind_results=*/true));
-    session.set_constraint(form_of(spoken(rules, /*is_behind_results=*/false)), behind_results);
+    ToolRounds::hold(
+        session, rules, [this](const AnswerRules& held) { return form_of(held, ""); },
+        [this](const AnswerRules& held, const std::string& words) { return form_of(held, words); });
     tool_choice_ = wanted.tool_choice;
   }
   const bool is_read = use_opening(session, [this, stop = plan.stop] {
@@ -217,19 +220,27 @@ bool TurnLoop::has_only_ours(const ToolSet& tools) const {
          });
 }
 
-std::shared_ptr<const TokenConstraint> TurnLoop::form_of(AnswerRules rules) const {
+std::shared_ptr<const TokenConstraint> TurnLoop::form_of(AnswerRules rules,
+                                                         const std::string& words) const {
+  const bool names_home = rounds_ && host_.tools->config.constrain_names;
+  // Who requires a call may mean more than was said.
+  const bool is_narrowed =
+      names_home && !home_.empty() && rules.calls == AnswerRules::Calls::kAllowed;
+  if (!words.empty() && !is_narrowed) return nullptr;
   if (rules.tools.empty()) return host_.session.constraint;
   const bool are_ours = has_only_ours(rules.tools);
   // Who reads, or calls functions of their own, may have asked for JSON; thoughts have anything.
   const bool is_speech = has_audio_ && are_ours && !host_.session.thinks;
   if (!is_speech) rules.json = AnswerRules::NamedJson::kText;
   const auto compile = [&] {
-    if (rounds_ && host_.tools->config.constrain_names) {
-      rules.tools = with_home_names(std::move(rules.tools), {{.role = "system", .content = home_}});
+    if (names_home) {
+      rules.tools =
+          with_home_names(std::move(rules.tools), {{.role = "system", .content = home_}}, words);
+      rules.is_passing = !words.empty();
     }
     return call_constraint(*host_.grammars, rules, host_.tokenizer, host_.session.thinks);
   };
-  const auto held = are_ours ? held_if_possible(compile) : compile();
+  const auto held = are_ours || !words.empty() ? held_if_possible(compile) : compile();
   return held ? held : host_.session.constraint;
 }
 

@@ -83,9 +83,9 @@ class TurnLoop {
   void prepare(Session& session, Dialogue::Plan plan);
   /// As SharedOpenings::prepare(). False: conversations share nothing.
   bool use_opening(Session& session, const std::function<bool()>& may_read);
-  /// What an answer's calls may be; null: anything. UserError if those of the client's functions
-  /// cannot be compiled. Called while the engine is given up.
-  std::shared_ptr<const TokenConstraint> form_of(AnswerRules rules) const;
+  /// As ToolRounds::FormForWords; without words, as FormOf, and a UserError if calls of the
+  /// client's functions cannot be compiled. Called while the engine is given up.
+  std::shared_ptr<const TokenConstraint> form_of(AnswerRules rules, const std::string& words) const;
   /// Takes the voice, unless it throws: then there is none until this is tried again.
   void use_voice(std::unique_ptr<SpeechSynthesizer>& voice, Session& session);
 

@@ -160,11 +160,14 @@ inline std::shared_ptr<const TokenLanguage> forms(bool endless = false) {
                                "x", "y", "z", "k", "ka", ",u", "",   "",    ""});
 }
 
-/// Sentences of the words that tests say, for a tokenizer that has them and single bytes.
-inline std::shared_ptr<const TokenLanguage> sentences(const Tokenizer& tokenizer) {
+/// Sentences of the words that tests say, for a tokenizer that has them and single bytes; `firsts`:
+/// what they begin with.
+inline std::shared_ptr<const TokenLanguage> sentences(const Tokenizer& tokenizer,
+                                                      const std::vector<const char*>& firsts = {
+                                                          "Yes", "No"}) {
   Automaton automaton;
   const size_t words = automaton.add_state(), end = automaton.add_state();
-  for (const char* first : {"Yes", "No"}) {
+  for (const char* first : firsts) {
     automaton.add(0, first, words);
     automaton.add(end, first, words);
   }

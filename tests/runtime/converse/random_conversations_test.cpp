@@ -50,6 +50,7 @@ struct Variant {
   int64_t pool_positions;
   ModelConfig (*make)() = small_config;
   bool is_constrained = false;
+  bool is_by_words = false;  // then words of an odd length want answers that begin with "No"
 };
 
 class RandomConversations : public testing::TestWithParam<Variant> {
@@ -61,11 +62,17 @@ class RandomConversations : public testing::TestWithParam<Variant> {
     model = Transformer::initialize(config, 5, GetParam().type);
     if (!GetParam().is_constrained) return;
     constraint = std::make_shared<LanguageConstraint>(sentences(tokenizer));
+    if (!GetParam().is_by_words) return;
+    const auto only_no = std::make_shared<LanguageConstraint>(sentences(tokenizer, {"No"}));
+    constraint_for = [only_no](const std::string& words, bool) {
+      return words.size() % 2 == 1 ? only_no : nullptr;
+    };
   }
 
   SessionConfig session_config(const TalkSetup& setup) const {
     SessionConfig config = Stage::session_config(setup);
     config.constraint = constraint;
+    config.constraint_for = constraint_for;
     return config;
   }
 
@@ -120,9 +127,11 @@ class RandomConversations : public testing::TestWithParam<Variant> {
     return turns;
   }
 
-  bool is_within_constraint(TokenSpan answer) const {
-    return AnswerConstraint(constraint, tokenizer.stop_tokens(), tokenizer.vocab_size())
-               .after(answer) != nullptr;
+  bool is_within_constraint(const Turn& turn) const {
+    auto held = constraint_for ? constraint_for(turn.prompt, false) : nullptr;
+    if (!held) held = constraint;
+    return AnswerConstraint(held, tokenizer.stop_tokens(), tokenizer.vocab_size())
+               .after(*turn.answer) != nullptr;
   }
 
   /// The answer of a session without drafts, with an engine of its own.
@@ -139,6 +148,7 @@ class RandomConversations : public testing::TestWithParam<Variant> {
   const FakeTokenizer tokenizer{kWords};
   std::unique_ptr<Transformer> model;
   std::shared_ptr<const TokenConstraint> constraint;
+  ConstraintFor constraint_for;
   int64_t num_accepted = 0;
 };
 
@@ -174,7 +184,7 @@ TEST_P(RandomConversations, SaysWhatEachSessionSaysAlone) {
       if (turn.answer) {
         EXPECT_EQ(*turn.answer, expected.answer) << turn.prompt;
         EXPECT_EQ(turn.said, expected.text);
-        EXPECT_TRUE(!constraint || is_within_constraint(*turn.answer)) << turn.said;
+        EXPECT_TRUE(!constraint || is_within_constraint(turn)) << turn.said;
         ++num_whole;
       } else {
         EXPECT_TRUE(expected.text.starts_with(turn.said)) << turn.said;
@@ -202,7 +212,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Variant{"bf16", at::kBFloat16, 100000},
                     Variant{"bf16Swapped", at::kBFloat16, 1100},
                     Variant{"fp32Within", at::kFloat, 100000, small_config, true},
-                    Variant{"bf16SwappedWithin", at::kBFloat16, 1100, small_config, true}),
+                    Variant{"bf16SwappedWithin", at::kBFloat16, 1100, small_config, true},
+                    Variant{"fp32ByWords", at::kFloat, 100000, small_config, true, true},
+                    Variant{"bf16SwappedByWords", at::kBFloat16, 1100, small_config, true, true}),
     [](const auto& variant) { return variant.param.name; });
 
 }  // namespace

@@ -229,10 +229,17 @@ TEST(ToolRounds, ACallThatComesAgainHasItsResultAndThenTheAnswerIsText) {
            (is_first ? R"({"a": 1, "b": 2})" : R"({"b": 2, "a": 1})") + "}</tool_call>";
   });
   std::vector<AnswerRules> asked;
-  talk.rounds.set_form([&](const AnswerRules& rules) {
-    asked.push_back(rules);
-    return rules.calls == AnswerRules::Calls::kForbidden ? std::make_shared<Letters>() : nullptr;
-  });
+  std::vector<std::string> words;  // for which it was asked besides
+  talk.rounds.set_form(
+      [&](const AnswerRules& rules) {
+        asked.push_back(rules);
+        return rules.calls == AnswerRules::Calls::kForbidden ? std::make_shared<Letters>()
+                                                             : nullptr;
+      },
+      [&](const AnswerRules&, const std::string& said) {
+        words.push_back(said);
+        return nullptr;
+      });
   const TurnResult result = talk.run({final_one("red", 1)});
   EXPECT_EQ(talk.runner.calls.size(), 1u);
   EXPECT_EQ(result.text.size(), 3u) << result.text;
@@ -245,6 +252,7 @@ TEST(ToolRounds, ACallThatComesAgainHasItsResultAndThenTheAnswerIsText) {
   ASSERT_EQ(asked.size(), 3u);  // for the first answer, for what follows results, for text
   EXPECT_NE(asked[0].json, asked[1].json);  // in either order
   EXPECT_EQ(asked[2].calls, AnswerRules::Calls::kForbidden);
+  EXPECT_THAT(words, ElementsAre("red", "red"));  // behind the result they are the same
   // In the next turn calls are free again, and the same one is made.
   talk.run({final_one("red", 9)});
   EXPECT_EQ(talk.runner.calls.size(), 2u);

@@ -281,6 +281,27 @@ TEST(RealtimeOwnTools, OneThatAsksIsCalledAfterAYes) {
                 written_call_of("lamp") + "<end><user><call00001>on<end><assistant>It says on."));
 }
 
+TEST(RealtimeOwnTools, ACallIsForWhatTheUserNames) {
+  for (const bool is_constrained : {true, false}) {
+    HouseWithLamp server;
+    server.own.config.constrain_names = is_constrained;
+    server.lamp.home = "- names: Lamp\n  domain: light\n- names: Fan\n  domain: fan\n";
+    server.lamp.offered[0].name = server.lamp.offered[0].own_name = "HassTurnOn";
+    server.lamp.offered[0].parameters =
+        Json::parse(R"({"type": "object", "properties": {"name": {"type": "string"}}})");
+    server.answer = [](const std::string& user) -> std::string {
+      if (user.find('>') != std::string::npos) return "It is on.";
+      return R"(<tool_call>{"name": "HassTurnOn", "arguments": {"name": "Lamp"}}</tool_call>)";
+    };
+    ClientOfLamp client(server);
+    client.ask("The fan, please.");
+    client.ask("Turn it on.");
+    const std::string fan = is_constrained ? "Fan" : "Lamp";
+    EXPECT_EQ(server.lamp.calls, (std::vector<std::string>{"HassTurnOn {\"name\":\"" + fan + "\"}",
+                                                           "HassTurnOn {\"name\":\"Lamp\"}"}));
+  }
+}
+
 TEST(RealtimeOwnTools, NobodySaysThatAFailedCallWorked) {
   HouseWithLamp server;
   server.answer = [](const std::string& user) {
