@@ -34,7 +34,7 @@ constexpr int kCodeBytes = kLowBytes + kHighBits<kBits>* kLanes * 4;
 
 /// The scales of a panel's block of inputs: its float16 numbers, and small factors of each chunk.
 template <GpuScaling kScaling>
-struct BlockScales {
+struct BlockLayout {
   static constexpr bool kSixBits = kScaling == GpuScaling::kSixBits;
   static constexpr int kChunks = 4;
   static constexpr int kUnitBytes = (kSixBits ? 2 : 1) * kPanelOutputs * 2;
@@ -49,7 +49,7 @@ struct BlockScales {
 template <int kBits, bool kCut, GpuScaling kScaling>
 constexpr int kPanelBytes = [] {
   if (kBits == 16) return kPanelOutputs * kRowBytes<kBits>;
-  if (kHasBlocks<kScaling>) return kCodeBytes<kBits> + BlockScales<kScaling>::kChunkBytes;
+  if (kHasBlocks<kScaling>) return kCodeBytes<kBits> + BlockLayout<kScaling>::kChunkBytes;
   const int groups = kSteps<kBits> / (kCut ? 1 : 2);
   return kCodeBytes<kBits> + groups * (kHasOffsets<kScaling> ? 2 : 1) * kPanelOutputs * 2;
 }();
@@ -81,7 +81,7 @@ template <int kBits>
 __device__ uint32_t pair_of_planes(const uint32_t* words, int word, int shift) {
   constexpr uint32_t k128 = 0x43004300, kMinusZero = kBits == 6 ? 0xC320C320 : 0xC300C300;
   uint32_t codes = (words[word] >> shift & 0x000F000F) | k128;
-  if constexpr (kHighBits < kBits >> 0) {
+  if constexpr (kBits > 4) {
     constexpr int kSharing = 4 / kHighBits<kBits>;  // low words that share a high one
     constexpr uint32_t kMask = kBits == 6 ? 0x00300030 : 0x00100010;
     const uint32_t high = words[4 + word / kSharing];
@@ -248,23 +248,20 @@ __device__ inline void load_weights(const char* panel, int step, const Lane& lan
   }
 }
 
-/// Starts copying the codes of a panel's chunk.
+/// Starts copying the codes of a panel's chunk, a lane's 16 bytes of each plane.
 template <int kBits>
 __device__ void copy_codes(char* to, const char* from, int lane) {
-  copy_ahead(to + lane * 16, from + lane * 16, true);
-  if (lane < kHighBits<kBits> * kLanes / 4) {
-    copy_ahead(to + kLowBytes + lane * 16, from + kLowBytes + lane * 16, true);
-  }
+  copy_ahead(to, from, true);
+  if (lane < kHighBits<kBits> * kLanes / 4) copy_ahead(to + kLowBytes, from + kLowBytes, true);
 }
 
-/// The same of its scales: of a block, of which `from` is the panel's first.
+/// Where a lane's 16 bytes of a chunk's scales are, from those of its panel's first block.
 template <GpuScaling kScaling>
-__device__ void copy_block_scales(char* to, const char* from, int chunk, int lane) {
-  using Scales = BlockScales<kScaling>;
-  const int skipped =
-      lane * 16 < Scales::kUnitBytes ? 0 : chunk % Scales::kChunks * Scales::kFactorBytes;
-  from += static_cast<int64_t>(chunk / Scales::kChunks) * Scales::kBytes + skipped;
-  if (lane * 16 < Scales::kChunkBytes) copy_ahead(to + lane * 16, from + lane * 16, true);
+__device__ int block_scales_at(int chunk, int lane) {
+  using Scales = BlockLayout<kScaling>;
+  const int of_block = chunk / Scales::kChunks * Scales::kBytes;
+  return lane * 16 < Scales::kUnitBytes ? of_block
+                                        : of_block + chunk % Scales::kChunks * Scales::kFactorBytes;
 }
 
 /// The rows of a tile for whose inputs there is room: no more than are needed, so that a product of
@@ -297,15 +294,17 @@ class WarpChunks {
     shift_ = group_shift(a);
     const int num_groups = a.group == a.in ? 1 : static_cast<int>(a.in >> shift_);
     last_group_ = num_groups - 1;
-    scales_a_chunk_ = (kInputs >> shift_ > 1 ? kInputs >> shift_ : 1) * kGroupBytes;
+    scales_a_chunk_ = kHasBlocks<kScaling>    ? BlockLayout<kScaling>::kChunkBytes
+                      : kInputs >> shift_ > 1 ? (kInputs >> shift_) * kGroupBytes
+                                              : kGroupBytes;
     const int64_t first = static_cast<int64_t>(blockIdx.x) * kPanels;
     const int64_t num_panels = (a.out + kPanelOutputs - 1) / kPanelOutputs;
     panels_left_ = num_panels - first < kPanels ? static_cast<int>(num_panels - first) : kPanels;
     outputs_left_ = static_cast<int>(a.out - first * kPanelOutputs);
     codes_a_panel_ = kBits == 16 ? static_cast<int64_t>(kPanelOutputs) * in_ * 2
                                  : static_cast<int64_t>(num_chunks_) * kCodeBytes<kBits>;
-    scales_a_panel_ = kHasBlocks<kScaling> ? a.in / kGpuBlockInputs * BlockScales<kScaling>::kBytes
-                                  : static_cast<int64_t>(num_groups) * kGroupBytes;
+    scales_a_panel_ = kHasBlocks<kScaling> ? a.in / kGpuBlockInputs * BlockLayout<kScaling>::kBytes
+                                           : static_cast<int64_t>(num_groups) * kGroupBytes;
     row_bytes_ = a.in * 2;
     constexpr int kSixteens = kRowBytes<kBits> / 16;
     const int64_t of_lane = lane_ / kSixteens * row_bytes_ + lane_ % kSixteens * 16;
@@ -313,7 +312,8 @@ class WarpChunks {
     if constexpr (kBits == 16) {
       codes_ += of_lane;
     } else {
-      scales_ = static_cast<const char*>(a.scales) + first * scales_a_panel_;
+      codes_ += lane_ * 16;
+      scales_ = static_cast<const char*>(a.scales) + first * scales_a_panel_ + lane_ * 16;
     }
     x_ = static_cast<const char*>(a.x) + of_lane;
   }
@@ -324,12 +324,15 @@ class WarpChunks {
   /// Starts copying the next chunk, zero-filling the missing part of a partial one.
   __device__ void send_to(int stage) {
     if (next_ < num_chunks_) {
-      char* const to = ring_ + stage * slot_bytes_;
+      char* const to = ring_ + stage * slot_bytes_ + lane_ * 16;
       const int input = next_ * kInputs, group = input >> shift_;
       const int bytes = (last_group_ - group + 1) * kGroupBytes;
-      const bool has_scales = lane_ * 16 < bytes, wants_scales = lane_ * 16 < scales_a_chunk_;
+      const bool has_scales = kHasBlocks<kScaling> || lane_ * 16 < bytes;
+      const bool wants_scales = lane_ * 16 < scales_a_chunk_;
       const char* codes = codes_ + static_cast<int64_t>(next_) * kCodeBytes<kBits>;
-      const char* scales = scales_ + lane_ * 16 + (has_scales ? group * kGroupBytes : 0);
+      const char* scales = scales_ + (kHasBlocks<kScaling> ? block_scales_at<kScaling>(next_, lane_)
+                                      : has_scales         ? group * kGroupBytes
+                                                           : 0);
       constexpr int kSixteens = kRowBytes<kBits> / 16, kRowsAtOnce = kLanes / kSixteens;
       const int row = lane_ / kSixteens, sixteen = lane_ % kSixteens;
       const bool has_inputs = input + sixteen * 8 < in_;
@@ -337,20 +340,18 @@ class WarpChunks {
       for (int panel = 0; panel < kPanels; ++panel) {
         if (panel >= panels_left_) break;
         if constexpr (kBits == 16) {
-          copy_weights(to + panel * kPanel,
+          copy_weights(ring_ + stage * slot_bytes_ + panel * kPanel,
                        codes_ + panel * codes_a_panel_ + (has_inputs ? input * 2 : 0),
                        outputs_left_ - panel * kPanelOutputs, row_bytes_, has_inputs, lane_);
         } else {
-          char* const to_scales = to + panel * kPanel + kCodeBytes<kBits>;
           copy_codes<kBits>(to + panel * kPanel, codes + panel * codes_a_panel_, lane_);
-          if constexpr (kHasBlocks<kScaling>) {
-            copy_block_scales<kScaling>(to_scales, scales_ + panel * scales_a_panel_, next_, lane_);
-          } else if (wants_scales) {
-            copy_ahead(to_scales + lane_ * 16, scales + panel * scales_a_panel_, has_scales);
+          if (wants_scales) {
+            copy_ahead(to + panel * kPanel + kCodeBytes<kBits>, scales + panel * scales_a_panel_,
+                       has_scales);
           }
         }
       }
-      char* const inputs = to + kInputsAt;
+      char* const inputs = ring_ + stage * slot_bytes_ + kInputsAt;
       const char* x = x_ + (has_inputs ? input * 2 : 0);
 #pragma unroll
       for (int i = 0; i < kTileRows; i += kRowsAtOnce) {

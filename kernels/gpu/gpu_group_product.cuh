@@ -88,7 +88,7 @@ __device__ ScaleAndOffset widened_scale(const GpuGroupProduct& a, int64_t panel,
                                         int output) {
   const auto* numbers = static_cast<const uint32_t*>(a.scales);
   if constexpr (kHasBlocks<kScaling>) {
-    using Scales = BlockScales<kScaling>;
+    using Scales = BlockLayout<kScaling>;
     constexpr int kInputs = kChunkInputs<4>, kGroups = kInputs / (Scales::kSixBits ? 32 : 16);
     numbers += (panel * a.in + input) / kGpuBlockInputs * (Scales::kBytes / 4);
     const auto chunk = static_cast<int>(input / kInputs % Scales::kChunks);

@@ -67,7 +67,7 @@ __device__ void multiply_chunk(const GpuCodeBook& book, const char* panels, int 
         const auto* numbers = reinterpret_cast<const uint32_t*>(from + kCodeBytes<kBits>);
         if constexpr (kHasBlocks<kScaling>) {
           const ScaleAndOffset both =
-              load_block_scale<kScaling>(numbers, numbers + BlockScales<kScaling>::kUnitBytes / 4,
+              load_block_scale<kScaling>(numbers, numbers + BlockLayout<kScaling>::kUnitBytes / 4,
                                          first / kNumSteps, lane.output);
           scales[panel] = both.scale;
           offsets[panel] = both.offset;

@@ -72,10 +72,11 @@ class WideChunks {
     if constexpr (kBits == 16) {
       codes_ += (from * kPanelOutputs + lane_ / kSixteens) * row_bytes_ + lane_ % kSixteens * 16;
     } else {
-      codes_ += from * num_chunks_ * kCodeBytes<kBits>;
-      scales_ = static_cast<const char*>(a.scales) +
-                from * (kHasBlocks<kScaling> ? in_ / kGpuBlockInputs * BlockScales<kScaling>::kBytes
-                                    : num_groups_ * kGroupBytes);
+      codes_ += from * num_chunks_ * kCodeBytes<kBits> + lane_ * 16;
+      const int64_t of_panel = kHasBlocks<kScaling>
+                                   ? in_ / kGpuBlockInputs * BlockLayout<kScaling>::kBytes
+                                   : num_groups_ * kGroupBytes;
+      scales_ = static_cast<const char*>(a.scales) + from * of_panel + lane_ * 16;
     }
     const int thread = static_cast<int>(threadIdx.x);
     x_ = static_cast<const char*>(a.x) + (place.first_row + thread / kSixteens) * row_bytes_ +
@@ -114,15 +115,20 @@ class WideChunks {
       if constexpr (kBits == 16) {
         copy_weights(to, codes_ + at, outputs_left_, row_bytes_, has_inputs, lane_);
       } else {
-        copy_codes<kBits>(to, codes_ + static_cast<int64_t>(next_) * kCodeBytes<kBits>, lane_);
-        char* const to_scales = to + kCodeBytes<kBits>;
-        const int groups = kInputs >> shift_ > 1 ? kInputs >> shift_ : 1;
-        const bool has_scales = lane_ * 16 < (num_groups_ - group) * kGroupBytes;
+        copy_codes<kBits>(to + lane_ * 16, codes_ + static_cast<int64_t>(next_) * kCodeBytes<kBits>,
+                          lane_);
         if constexpr (kHasBlocks<kScaling>) {
-          copy_block_scales<kScaling>(to_scales, scales_, next_, lane_);
-        } else if (lane_ * 16 < groups * kGroupBytes) {
-          copy_ahead(to_scales + lane_ * 16,
-                     scales_ + lane_ * 16 + (has_scales ? group * kGroupBytes : 0), has_scales);
+          if (lane_ * 16 < BlockLayout<kScaling>::kChunkBytes) {
+            copy_ahead(to + lane_ * 16 + kCodeBytes<kBits>,
+                       scales_ + block_scales_at<kScaling>(next_, lane_), true);
+          }
+        } else {
+          const int groups = kInputs >> shift_ > 1 ? kInputs >> shift_ : 1;
+          const bool has_scales = lane_ * 16 < (num_groups_ - group) * kGroupBytes;
+          if (lane_ * 16 < groups * kGroupBytes) {
+            copy_ahead(to + lane_ * 16 + kCodeBytes<kBits>,
+                       scales_ + (has_scales ? group * kGroupBytes : 0), has_scales);
+          }
         }
       }
     }
