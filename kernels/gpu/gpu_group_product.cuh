@@ -97,8 +97,9 @@ __device__ ScaleAndOffset widened_scale(const GpuGroupProduct& a, int64_t panel,
         static_cast<int>(input % kInputs * kGroups / kInputs), output);
   } else {
     const bool has_offsets = a.scaling == GpuScaling::kHalfOffsets;
-    const int64_t num_groups = a.group == a.in ? 1 : a.in / a.group;
-    const int64_t group = panel * num_groups + (input >> group_shift(a));
+    const int shift = group_shift(a);
+    const int64_t num_groups = a.group == a.in ? 1 : a.in >> shift;
+    const int64_t group = panel * num_groups + (input >> shift);
     numbers += group * (has_offsets ? 2 : 1) * (kPanelOutputs / 2);
     Scale scale = load_scale(numbers, 0, output);
     if (kBookBytes == 2) scale.multiply(a.book.unit);
