@@ -335,7 +335,7 @@ class WarpChunks {
                                                            : 0);
       constexpr int kSixteens = kRowBytes<kBits> / 16, kRowsAtOnce = kLanes / kSixteens;
       const int row = lane_ / kSixteens, sixteen = lane_ % kSixteens;
-      const bool has_inputs = input + sixteen * 8 < in_;
+      const bool has_inputs = kHasBlocks<kScaling> || input + sixteen * 8 < in_;
 #pragma unroll
       for (int panel = 0; panel < kPanels; ++panel) {
         if (panel >= panels_left_) break;

@@ -73,10 +73,12 @@ class WideChunks {
       codes_ += (from * kPanelOutputs + lane_ / kSixteens) * row_bytes_ + lane_ % kSixteens * 16;
     } else {
       codes_ += from * num_chunks_ * kCodeBytes<kBits> + lane_ * 16;
-      const int64_t of_panel = kHasBlocks<kScaling>
-                                   ? in_ / kGpuBlockInputs * BlockLayout<kScaling>::kBytes
-                                   : num_groups_ * kGroupBytes;
-      scales_ = static_cast<const char*>(a.scales) + from * of_panel + lane_ * 16;
+      scales_ = static_cast<const char*>(a.scales) + lane_ * 16;
+      if constexpr (kHasBlocks<kScaling>) {
+        scales_ += from * (in_ / kGpuBlockInputs * BlockLayout<kScaling>::kBytes);
+      } else {
+        scales_ += from * num_groups_ * kGroupBytes;
+      }
     }
     const int thread = static_cast<int>(threadIdx.x);
     x_ = static_cast<const char*>(a.x) + (place.first_row + thread / kSixteens) * row_bytes_ +
@@ -105,10 +107,10 @@ class WideChunks {
   static constexpr int kSixteens = kRowBytes<kBits> / 16;
 
   __device__ void send(char* slot) const {
-    const int input = next_ * kInputs, group = input >> shift_;
+    const int input = next_ * kInputs;
     const int thread = static_cast<int>(threadIdx.x);
     const int row = thread / kSixteens, sixteen = thread % kSixteens;
-    const bool has_inputs = input + sixteen * 8 < in_;
+    const bool has_inputs = kHasBlocks<kScaling> || input + sixteen * 8 < in_;
     const int at = has_inputs ? input * 2 : 0;
     if (has_panel_) {
       char* const to = slot + warp_ * Memory::kPanel;
@@ -123,6 +125,7 @@ class WideChunks {
                        scales_ + block_scales_at<kScaling>(next_, lane_), true);
           }
         } else {
+          const int group = input >> shift_;
           const int groups = kInputs >> shift_ > 1 ? kInputs >> shift_ : 1;
           const bool has_scales = lane_ * 16 < (num_groups_ - group) * kGroupBytes;
           if (lane_ * 16 < groups * kGroupBytes) {
@@ -250,7 +253,7 @@ __global__ void __launch_bounds__(kProductThreads, 1) wide_product_kernel(GpuGro
   auto* const all_sums = &sums[0][0][0];
   PartSums<kValues> part_sums;
   int taken = 0, stage = 0, before = kStages - 1;
-  for (int part = 0; part < num_parts; ++part) {
+  for (int part = 0; part * a.num_splits < kParts; ++part) {
 #pragma unroll
     for (int i = 0; i < kValues; ++i) all_sums[i] = 0.0f;
     for (int chunk = first_part + part; chunk < num_chunks; chunk += kParts) {
@@ -271,7 +274,7 @@ __global__ void __launch_bounds__(kProductThreads, 1) wide_product_kernel(GpuGro
     part_sums.add(part, all_sums);
   }
   await_copies<0>();
-  if (num_parts > 1) {
+  if (a.num_splits < kParts) {
 #pragma unroll
     for (int i = 0; i < kValues; ++i) all_sums[i] = part_sums.total[i];
   }
