@@ -96,7 +96,7 @@ __device__ ScaleAndOffset widened_scale(const GpuGroupProduct& a, int64_t panel,
         numbers, numbers + (Scales::kUnitBytes + chunk * Scales::kFactorBytes) / 4,
         static_cast<int>(input % kInputs * kGroups / kInputs), output);
   } else {
-    const bool has_offsets = a.scaling == GpuScaling::kHalfOffsets;
+    const bool has_offsets = kBookBytes == 0 && a.scaling == GpuScaling::kHalfOffsets;
     const int shift = group_shift(a);
     const int64_t num_groups = a.group == a.in ? 1 : a.in >> shift;
     const int64_t group = panel * num_groups + (input >> shift);

@@ -21,12 +21,14 @@
 namespace predgen {
 namespace {
 
-at::Tensor product(const GpuMatrix& matrix, const at::Tensor& x,
-                   at::ScalarType type = at::kBFloat16, int splits = 0) {
+at::Tensor product_of(const GpuMatrix& matrix, const at::Tensor& x,
+                      at::ScalarType type = at::kBFloat16, int splits = 0) {
   return multiply(emulated_kernels(ThreadOrder::kDescending), matrix, x, {}, type, splits);
 }
 
-at::Tensor random_rows(int64_t rows, int64_t in) { return normal({rows, in}, 3).to(at::kBFloat16); }
+at::Tensor random_inputs(int64_t rows, int64_t in) {
+  return normal({rows, in}, 3).to(at::kBFloat16);
+}
 
 class GpuPlanesOf : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(, GpuPlanesOf, testing::Values("Q4_K", "Q5_K", "Q6_K"),
@@ -48,9 +50,10 @@ TEST_P(GpuPlanesOf, ProductsWithUnitVectorsAreTheFilesValues) {
   const GpuMatrix matrix = stored.on(at::kCPU);
   const at::Tensor expected = stored.values().t();
   const at::Tensor x = at::eye(512).to(at::kBFloat16);
-  const at::Tensor wide = product(matrix, x, at::kFloat);
+  const at::Tensor wide = product_of(matrix, x, at::kFloat);
   EXPECT_TRUE(wide.equal(expected));
-  EXPECT_TRUE(product(matrix, x.slice(0, 250, 258), at::kFloat).equal(expected.slice(0, 250, 258)));
+  EXPECT_TRUE(
+      product_of(matrix, x.slice(0, 250, 258), at::kFloat).equal(expected.slice(0, 250, 258)));
 }
 
 TEST_P(GpuPlanesOf, WidenToTheRoundedValues) {
@@ -66,10 +69,10 @@ TEST_P(GpuPlanesOf, ProductsAreExactButForRoundings) {
     const GpuMatrix matrix = stored.on(at::kCPU);
     for (const int64_t rows : {1, 7, 9, 30}) {
       SCOPED_TRACE(fmt::format("{} rows, {} x {}", rows, out, in));
-      const at::Tensor x = random_rows(rows, in);
+      const at::Tensor x = random_inputs(rows, in);
       const at::Tensor exact = at::linear(x.to(at::kDouble), stored.values().to(at::kDouble));
-      EXPECT_LT(error_beyond_rounding(product(matrix, x), exact), 1e-5);
-      EXPECT_LT(relative(product(matrix, x, at::kFloat).to(at::kDouble), exact), 2e-6);
+      EXPECT_LT(error_beyond_rounding(product_of(matrix, x), exact), 1e-5);
+      EXPECT_LT(relative(product_of(matrix, x, at::kFloat).to(at::kDouble), exact), 2e-6);
     }
   }
 }
@@ -77,12 +80,12 @@ TEST_P(GpuPlanesOf, ProductsAreExactButForRoundings) {
 TEST_P(GpuPlanesOf, WidthsShareTheirBits) {
   const BlockMatrix stored(GetParam(), 144, 512);
   const GpuMatrix matrix = stored.on(at::kCPU);
-  const at::Tensor x = random_rows(200, 512), all = product(matrix, x, at::kFloat);
+  const at::Tensor x = random_inputs(200, 512), all = product_of(matrix, x, at::kFloat);
   for (const int64_t rows : {1, 2, 3, 5, 8, 9, 16, 17, 24, 33, 40, 41, 65, 72, 73, 128}) {
     for (const int splits : {1, 4, 8}) {
       if (rows <= kMaxGpuNarrowRows && splits > 1) continue;
       SCOPED_TRACE(fmt::format("{} rows, {} splits", rows, splits));
-      const at::Tensor y = product(matrix, x.narrow(0, 70, rows), at::kFloat, splits);
+      const at::Tensor y = product_of(matrix, x.narrow(0, 70, rows), at::kFloat, splits);
       EXPECT_TRUE(y.equal(all.narrow(0, 70, rows)));
       EXPECT_TRUE(matrix.counters.eq(0).all().item<bool>());
     }
@@ -93,18 +96,18 @@ TEST_P(GpuPlanesOf, WidthsShareTheirBits) {
 TEST_P(GpuPlanesOf, ManyOutputsHaveTheBitsOfFew) {
   const BlockMatrix stored(GetParam(), 16400, 256);
   const GpuMatrix matrix = stored.on(at::kCPU);
-  const at::Tensor x = random_rows(2, 256), y = product(matrix, x);
-  EXPECT_TRUE(product(matrix.panels(1000, 1025), x).equal(y.narrow(1, 16000, 400)));
+  const at::Tensor x = random_inputs(2, 256), y = product_of(matrix, x);
+  EXPECT_TRUE(product_of(matrix.panels(1000, 1025), x).equal(y.narrow(1, 16000, 400)));
 }
 
 TEST_P(GpuPlanesOf, SeveralLieInOnePiece) {
   const GpuMatrix q = BlockMatrix(GetParam(), 32, 256, 1).on(at::kCPU);
   const GpuMatrix k = BlockMatrix(GetParam(), 16, 256, 5).on(at::kCPU);
   const GpuMatrix whole = stacked(std::array{q, k});
-  const at::Tensor x = random_rows(3, 256), y = product(whole, x);
-  EXPECT_TRUE(y.narrow(1, 32, 16).equal(product(k, x)));
+  const at::Tensor x = random_inputs(3, 256), y = product_of(whole, x);
+  EXPECT_TRUE(y.narrow(1, 32, 16).equal(product_of(k, x)));
   const std::array parts{whole.panels(0, 2), whole.panels(2, 3)};
-  EXPECT_TRUE(product(whole_of(parts), x).equal(y));
+  EXPECT_TRUE(product_of(whole_of(parts), x).equal(y));
   const char* other = GetParam() == std::string("Q4_K") ? "Q6_K" : "Q4_K";
   EXPECT_FALSE(stacked(std::array{q, BlockMatrix(other, 16, 256).on(at::kCPU)}).words.defined());
   EXPECT_FALSE(
