@@ -253,7 +253,11 @@ __global__ void __launch_bounds__(kProductThreads, 1) wide_product_kernel(GpuGro
   auto* const all_sums = &sums[0][0][0];
   PartSums<kValues> part_sums;
   int taken = 0, stage = 0, before = kStages - 1;
-  for (int part = 0; part * a.num_splits < kParts; ++part) {
+  // The second form takes a register less, without which 72 rows in 6 bits spill.
+  const auto has_part = [&](int part) {
+    return kOffsets ? part < num_parts : part * a.num_splits < kParts;
+  };
+  for (int part = 0; has_part(part); ++part) {
 #pragma unroll
     for (int i = 0; i < kValues; ++i) all_sums[i] = 0.0f;
     for (int chunk = first_part + part; chunk < num_chunks; chunk += kParts) {
