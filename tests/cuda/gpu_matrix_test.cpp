@@ -72,8 +72,7 @@ TEST_P(GpuMatrixOnDevice, BlocksAreAsInTheFile) {
         return multiply(*group_kernels(device()), matrix, x.to(device()), {}, at::kFloat).cpu();
       };
       const at::Tensor values = stored.values();
-      EXPECT_TRUE(
-          widen(group_kernels(device()), matrix).cpu().equal(values.to(at::kBFloat16)));
+      EXPECT_TRUE(widen(group_kernels(device()), matrix).cpu().equal(values.to(at::kBFloat16)));
       for (const int64_t rows : {1, 8, 16, 40, 72, 128}) {
         const at::Tensor units = at::eye(in).narrow(0, 100, rows).to(at::kBFloat16);
         EXPECT_TRUE(run(units).equal(values.narrow(1, 100, rows).t())) << rows;

@@ -21,7 +21,8 @@ namespace predgen {
 struct BlockMatrix {
   BlockMatrix(std::string_view name, int64_t num_out, int64_t num_in, uint64_t seed = 1)
       : type(named(name)), out(num_out), in(num_in) {
-    const int64_t num_blocks = out * in / kBlockInputs, size = block_scale_bytes(type.layout.blocks);
+    const int64_t num_blocks = out * in / kBlockInputs,
+                  size = block_scale_bytes(type.layout.blocks);
     std::vector<uint8_t> bytes(static_cast<size_t>(num_blocks * type.block_bytes));
     std::mt19937_64 random(seed);
     std::ranges::generate(bytes, [&] { return static_cast<uint8_t>(random()); });
