@@ -141,13 +141,14 @@ std::optional<CodeLayout> GgufTensors::code_layout(const std::string& name) cons
   const Stored& stored = find(name);
   const bool is_matrix = stored.entry->shape.size() >= 2 && stored.norm_offset == 0.0;
   if (stored.entry->type->is_plain() || !is_matrix) return std::nullopt;
+  CodeLayout layout = stored.entry->type->layout;
   if (stored.form) {
     const auto& heads = stored.form->grouped;
-    const bool keeps_groups =
-        heads && (!heads->in_columns || heads->size % stored.entry->type->layout.group == 0);
+    const bool keeps_groups = heads && (!heads->in_columns || heads->size % layout.group == 0);
     if (!keeps_groups || stored.form->shape.size() != 2) return std::nullopt;
+    if (heads->in_columns) layout.blocks = BlockScales::kNone;  // heads are shorter than a block
   }
-  return stored.entry->type->layout;
+  return layout;
 }
 
 CodedRows GgufTensors::read_codes(const std::string& name, int64_t begin, int64_t end) const {
@@ -163,9 +164,13 @@ CodedRows GgufTensors::read_codes(const std::string& name, int64_t begin, int64_
   const int64_t skipped = begin - first;
   const CodedRows rows = file_->read_codes(*stored.entry, first, last);
   const auto part = [&](const at::Tensor& values) {
-    return in_halves(values, stored.head_dim).narrow(0, skipped, end - begin);
+    return values.defined() ? in_halves(values, stored.head_dim).narrow(0, skipped, end - begin)
+                            : values;
   };
-  return {.codes = part(rows.codes), .scales = part(rows.scales), .offsets = part(rows.offsets)};
+  return {.codes = part(rows.codes),
+          .scales = part(rows.scales),
+          .offsets = part(rows.offsets),
+          .blocks = part(rows.blocks)};
 }
 
 CodedRows GgufTensors::regrouped_codes(const GgufFile::Entry& entry, const GroupedHeads& heads,
@@ -178,7 +183,8 @@ CodedRows GgufTensors::regrouped_codes(const GgufFile::Entry& entry, const Group
     const int64_t group = entry.type->layout.group;
     return {.codes = part(rows.codes, 1),
             .scales = part(rows.scales, group),
-            .offsets = part(rows.offsets, group)};
+            .offsets = part(rows.offsets, group),
+            .blocks = {}};
   }
   const auto part = [&](at::Tensor CodedRows::*side) {
     return regrouped_rows(heads, false, begin, end, [&](int64_t first, int64_t last) {
@@ -187,7 +193,9 @@ CodedRows GgufTensors::regrouped_codes(const GgufFile::Entry& entry, const Group
   };
   return {.codes = part(&CodedRows::codes),
           .scales = part(&CodedRows::scales),
-          .offsets = part(&CodedRows::offsets)};
+          .offsets = part(&CodedRows::offsets),
+          .blocks = entry.type->layout.blocks == BlockScales::kNone ? at::Tensor()
+                                                                    : part(&CodedRows::blocks)};
 }
 
 void GgufTensors::forget(const std::string& name) const { file_->forget(*find(name).entry); }

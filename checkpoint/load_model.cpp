@@ -90,9 +90,7 @@ class Loading {
   int64_t bytes_of(const WeightSpec& weight) const {
     const int64_t count = num_values({weight});
     if (is_as_stored() && is_coded(weight.name)) {
-      const CodeLayout layout = *weights_.code_layout(weight.name);
-      const int64_t bits = layout.highest - layout.lowest < 16 ? 4 : 8;
-      return count * bits / 8 + count / layout.group * (layout.has_offsets ? 4 : 2);
+      return QuantizedWeight::stored_bytes(*weights_.code_layout(weight.name), count, device_);
     }
     const Quantization kind = quantization_of(weight.name, options_.quantization);
     if (kind != Quantization::kNone && weight.shape.size() == 2) {
@@ -134,9 +132,9 @@ class Loading {
                             : (is_tied ? packed_as_stored(kEmbeddingName) : nullptr);
     });
     spdlog::debug(
-        "runs as stored: {} matrices in 4 bits, {} in 8 bits, the rest {}; largest "
+        "runs as stored: {} matrices in 4 bits, {} in 5 to 8 bits, the rest {}; largest "
         "relative error {:.1e}",
-        in_4_bits_, in_8_bits_, dtype_ == at::kFloat ? "fp32" : "bf16", largest_error_);
+        in_4_bits_, in_more_bits_, dtype_ == at::kFloat ? "fp32" : "bf16", largest_error_);
   }
 
   std::shared_ptr<const QuantizedWeight> packed_as_stored(const std::string& name) {
@@ -152,7 +150,7 @@ class Loading {
                       name, packed->relative_error());
     }
     largest_error_ = std::max(largest_error_, packed->relative_error());
-    ++(packed->bits() == 4 ? in_4_bits_ : in_8_bits_);
+    ++(packed->bits() == 4 ? in_4_bits_ : in_more_bits_);
     return packed;
   }
 
@@ -164,7 +162,7 @@ class Loading {
   at::ScalarType dtype_ = at::kFloat;
   bool has_codes_ = false;
   std::set<std::string> wide_;  // WeightSpec::is_wide
-  int64_t in_4_bits_ = 0, in_8_bits_ = 0;
+  int64_t in_4_bits_ = 0, in_more_bits_ = 0;
   int64_t num_values_ = 0, num_loaded_ = 0;  // of all weights
   double largest_error_ = 0.0;
 };

@@ -158,7 +158,10 @@ CodedRows UnstackedTensors::read_codes(const std::string& name, int64_t begin, i
   const auto own = [&](const at::Tensor& all) {
     return all.defined() ? all.slice(0, 0, std::nullopt, place.step).contiguous() : all;
   };
-  return {.codes = own(rows.codes), .scales = own(rows.scales), .offsets = own(rows.offsets)};
+  return {.codes = own(rows.codes),
+          .scales = own(rows.scales),
+          .offsets = own(rows.offsets),
+          .blocks = own(rows.blocks)};
 }
 
 void UnstackedTensors::forget(const std::string& name) const {

@@ -9,6 +9,7 @@
 #include "kernels/row_tiles.h"
 #include "kernels/threads/parallel_ranges.h"
 #include "model/gpu/gpu_matrix.h"
+#include "model/gpu/gpu_planes.h"
 #include "model/gpu/gpu_product.h"
 #include "model/gpu/gpu_support.h"
 #include "model/row_product.h"
@@ -70,6 +71,13 @@ at::Tensor with_sizes_of(const at::Tensor& input, const at::Tensor& output) {
   return output.view(sizes);
 }
 
+/// Whether a matrix keeps the scales of its blocks: as our kernels alone take it, which a GPU may
+/// lack.
+bool keeps_blocks(const CodeLayout& layout, at::Device device) {
+  return layout.blocks != BlockScales::kNone && !device.is_cpu() &&
+         group_kernels(device) != nullptr;
+}
+
 double relative(const RowError& error, const std::string& name) {
   if (!std::isfinite(error.lost)) throw UserError("{}: has values that are not finite", name);
   return std::sqrt(error.lost) / std::max(std::sqrt(error.total), 1e-30);
@@ -92,17 +100,31 @@ QuantizedWeight::QuantizedWeight(const CodeLayout& layout, int64_t out, int64_t 
                                  const std::string& name)
     : kind_(Quantization::kStored), out_(out), in_(in) {
   RowError error;
-  GroupedMatrix matrix = pack_as_stored(layout, out, in, rows, error);
+  if (keeps_blocks(layout, device)) {
+    put_on_gpu(to_gpu_matrix(pack_planes(layout, out, in, rows, error), device));
+  } else {
+    GroupedMatrix matrix = pack_as_stored(layout, out, in, rows, error);
+    if (device.is_cpu()) {
+      grouped_ = std::move(matrix);
+    } else {
+      put_on_gpu(to_gpu_matrix(matrix.bits, out, matrix.words, matrix.scales, device, matrix.book));
+    }
+  }
   if (!std::isfinite(error.lost)) {
     throw UserError("{}: has scales that are not finite, or too large to run as stored: use bf16",
                     name);
   }
   relative_error_ = relative(error, name);
-  if (device.is_cpu()) {
-    grouped_ = std::move(matrix);
-  } else {
-    put_on_gpu(to_gpu_matrix(matrix.bits, out, matrix.words, matrix.scales, device, matrix.book));
+}
+
+int64_t QuantizedWeight::stored_bytes(const CodeLayout& layout, int64_t count, at::Device device) {
+  const int num_codes = layout.highest - layout.lowest + 1;
+  if (keeps_blocks(layout, device)) {
+    const int bits = num_codes <= 16 ? 4 : num_codes <= 32 ? 5 : 6;
+    return count * bits / 8 + count / kBlockInputs * block_scale_bytes(layout.blocks);
   }
+  return count * (num_codes <= 16 ? 4 : 8) / 8 +
+         count / layout.group * (layout.has_offsets ? 4 : 2);
 }
 
 RowError QuantizedWeight::make_int8(const at::Tensor& weight, at::Device device) {

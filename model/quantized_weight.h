@@ -30,10 +30,13 @@ class QuantizedWeight {
   QuantizedWeight(const at::Tensor& weight, Quantization kind, at::Device device,
                   const std::string& name);
 
-  /// As stored; see pack_as_stored(). UserError naming `name` for scales that float16 cannot
-  /// represent.
+  /// As stored; see pack_as_stored(), and pack_planes() for GPUs with our kernels. UserError naming
+  /// `name` for scales that are not finite, or that pack_as_stored() cannot represent in float16.
   QuantizedWeight(const CodeLayout& layout, int64_t out, int64_t in, const CodedRowsOf& rows,
                   at::Device device, const std::string& name);
+
+  /// Bytes of so many values packed so on `device`, but for rows that fill up a panel.
+  static int64_t stored_bytes(const CodeLayout& layout, int64_t count, at::Device device);
 
   /// x [..,in] bfloat16 -> x W^T + bias [..,out], `bias` undefined or [out]. Fast for few rows: a
   /// decoding step is bound by the bytes of the weights. For many rows, the matrix is widened to

@@ -80,7 +80,7 @@ struct RowFound {
   bool is_valid = true;
 };
 
-/// Packs rows of one matrix, one after another; each thread has its own.
+/// Packs some rows of one matrix, one after another.
 class RowPacker {
  public:
   RowPacker(const CodeLayout& layout, const Recoding& recoding, int64_t in)
@@ -191,10 +191,12 @@ void check(const CodedRows& rows, const CodeLayout& layout, int64_t count, int64
            tensor.scalar_type() == type && tensor.is_cpu() && tensor.is_contiguous();
   };
   const int64_t groups = in / layout.group;
-  PREDGEN_CHECK(is(rows.codes, at::kChar, count, in) &&
-                    is(rows.scales, at::kFloat, count, groups) &&
-                    (!layout.has_offsets || is(rows.offsets, at::kFloat, count, groups)),
-                "codes of {} for {} rows of {}", c10::str(rows.codes.sizes()), count, in);
+  PREDGEN_CHECK(
+      is(rows.codes, at::kChar, count, in) && is(rows.scales, at::kFloat, count, groups) &&
+          (!layout.has_offsets || is(rows.offsets, at::kFloat, count, groups)) &&
+          (layout.blocks == BlockScales::kNone ||
+           is(rows.blocks, at::kByte, count, in / kBlockInputs * block_scale_bytes(layout.blocks))),
+      "codes of {} for {} rows of {}", c10::str(rows.codes.sizes()), count, in);
 }
 
 /// Whole panels whose codes stay in a core's cache; whole heads, too, where they fit, as rows may
@@ -208,10 +210,24 @@ int64_t rows_at_once(int64_t in) {
 
 }  // namespace
 
+void for_each_coded_rows(const CodeLayout& layout, int64_t out, int64_t in, const CodedRowsOf& rows,
+                         const std::function<void(const CodedRows& coded, int64_t begin)>& visit) {
+  const int64_t unit = layout.blocks == BlockScales::kNone ? layout.group : kBlockInputs;
+  PREDGEN_CHECK(layout.group > 0 && in % layout.group == 0 && in % unit == 0,
+                "groups of {} for {} inputs", layout.group, in);
+  const int64_t step = rows_at_once(in), num_steps = (out + step - 1) / step;
+  parallel_ranges(num_steps, 1, [&](int64_t first, int64_t last) {
+    for (int64_t begin = first * step; begin < std::min(last * step, out); begin += step) {
+      const int64_t count = std::min(step, out - begin);
+      const CodedRows coded = rows(begin, begin + count);
+      check(coded, layout, count, in);
+      visit(coded, begin);
+    }
+  });
+}
+
 GroupedMatrix pack_as_stored(const CodeLayout& layout, int64_t out, int64_t in,
                              const CodedRowsOf& rows, RowError& error) {
-  PREDGEN_CHECK(layout.group > 0 && in % layout.group == 0, "groups of {} for {} inputs",
-                layout.group, in);
   const Recoding recoding(layout);
   const int64_t groups = in / layout.group, panels = (out + kGroupPanel - 1) / kGroupPanel;
   GroupedMatrix matrix{
@@ -222,18 +238,12 @@ GroupedMatrix pack_as_stored(const CodeLayout& layout, int64_t out, int64_t in,
     matrix.words[panels - 1].zero_();
     matrix.scales[panels - 1].zero_();
   }
-  const int64_t step = rows_at_once(in), num_steps = (out + step - 1) / step;
   std::vector<RowFound> found(static_cast<size_t>(out));
-  parallel_ranges(num_steps, 1, [&](int64_t first, int64_t last) {
+  for_each_coded_rows(layout, out, in, rows, [&](const CodedRows& coded, int64_t begin) {
     RowPacker packer(layout, recoding, in);
-    for (int64_t begin = first * step; begin < std::min(last * step, out); begin += step) {
-      const int64_t count = std::min(step, out - begin);
-      const CodedRows coded = rows(begin, begin + count);
-      check(coded, layout, count, in);
-      for (int64_t row = 0; row < count; ++row) {
-        found[static_cast<size_t>(begin + row)] =
-            packer.pack(coded, row, PackedRow(matrix, begin + row));
-      }
+    for (int64_t row = 0; row < coded.codes.size(0); ++row) {
+      found[static_cast<size_t>(begin + row)] =
+          packer.pack(coded, row, PackedRow(matrix, begin + row));
     }
   });
   for (const RowFound& own : found) {  // in row order, whatever the threads

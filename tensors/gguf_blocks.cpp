@@ -73,21 +73,13 @@ void unpack_five_bits(const uint8_t* fifth_bits, const uint8_t* __restrict bytes
   }
 }
 
-/// Q4_K and Q5_K: 8 pairs of 6 bits in 12 bytes, multiples of the block's scale and offset.
+/// Q4_K and Q5_K: multiples of the block's scale and offset.
 void unpack_group_scales(const uint8_t* block, float* scales, float* offsets) {
   const float scale = half(block), offset = half(block + 2);
-  const uint8_t* bytes = block + 4;
   for (int group = 0; group < 8; ++group) {
-    int factor = 0, offset_factor = 0;
-    if (group < 4) {
-      factor = bytes[group] & 63;
-      offset_factor = bytes[group + 4] & 63;
-    } else {
-      factor = low(bytes[group + 4]) | (bytes[group - 4] >> 6) << 4;
-      offset_factor = high(bytes[group + 4]) | (bytes[group] >> 6) << 4;
-    }
-    scales[group] = scale * static_cast<float>(factor);
-    offsets[group] = -(offset * static_cast<float>(offset_factor));
+    const SixBitFactors factors = six_bit_factors(block + 4, group);
+    scales[group] = scale * static_cast<float>(factors.scale);
+    offsets[group] = -(offset * static_cast<float>(factors.offset));
   }
 }
 
@@ -103,6 +95,12 @@ void combine_codes(const int8_t* __restrict codes, const float* scales, const fl
       for (int64_t k = 0; k < group; ++k) values[k] = scale * static_cast<float>(codes[k]) + offset;
     }
   }
+}
+
+SixBitFactors six_bit_factors(const uint8_t* bytes, int group) {
+  if (group < 4) return {.scale = bytes[group] & 63, .offset = bytes[group + 4] & 63};
+  return {.scale = low(bytes[group + 4]) | (bytes[group - 4] >> 6) << 4,
+          .offset = high(bytes[group + 4]) | (bytes[group] >> 6) << 4};
 }
 
 float half_of_e8m0(uint8_t exponent) { return std::ldexp(1.0f, exponent - 128); }

@@ -12,6 +12,11 @@ namespace predgen {
 /// `book` of 16 values, scale * book[codes[i]] + offset. Null: none.
 void combine_codes(const int8_t* codes, const float* scales, const float* offsets,
                    int64_t num_groups, int64_t group, const float* book, float* values);
+/// Of Q4_K and Q5_K: a group's factors, from the 12 bytes of a block that have those of all eight.
+struct SixBitFactors {
+  int scale, offset;
+};
+SixBitFactors six_bit_factors(const uint8_t* bytes, int group);
 /// The power of two that an exponent of 8 bits (E8M0) stands for, halved: 2^(exponent - 128).
 float half_of_e8m0(uint8_t exponent);
 

@@ -177,7 +177,12 @@ CodedRows GgufFile::read_codes(const Entry& entry, int64_t begin, int64_t end) c
   const int64_t inputs = entry.shape[1], groups = inputs / type.layout.group;
   CodedRows rows{at::empty({end - begin, inputs}, at::kChar),
                  at::empty({end - begin, groups}, at::kFloat),
-                 at::empty({end - begin, groups}, at::kFloat)};
+                 at::empty({end - begin, groups}, at::kFloat),
+                 {}};
+  const int64_t scale_bytes = block_scale_bytes(type.layout.blocks);
+  if (scale_bytes > 0) {
+    rows.blocks = at::empty({end - begin, inputs / kBlockInputs * scale_bytes}, at::kByte);
+  }
   auto* codes = rows.codes.mutable_data_ptr<int8_t>();
   auto* scales = rows.scales.mutable_data_ptr<float>();
   auto* offsets = rows.offsets.mutable_data_ptr<float>();
@@ -187,6 +192,13 @@ CodedRows GgufFile::read_codes(const Entry& entry, int64_t begin, int64_t end) c
     const auto blocks = read_blocks(*this, entry, first + from, first + to);
     type.unpack(blocks.get(), to - from, codes + from * type.block_values,
                 scales + from * block_groups, offsets + from * block_groups);
+    if (scale_bytes == 0) return;
+    auto* to_scales = rows.blocks.mutable_data_ptr<uint8_t>();
+    for (int64_t i = from; i < to; ++i) {
+      std::memcpy(to_scales + i * scale_bytes,
+                  blocks.get() + (i - from) * type.block_bytes + type.scales_at,
+                  static_cast<size_t>(scale_bytes));
+    }
   });
   return rows;
 }

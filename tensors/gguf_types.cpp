@@ -9,6 +9,7 @@ namespace predgen {
 namespace {
 
 constexpr auto kPacked = at::ScalarType::Undefined;
+constexpr auto kSixBits = BlockScales::kSixBits, kEightBits = BlockScales::kEightBits;
 
 // "kvalues" in ggml-common.h.
 constexpr CodeValues kIq4{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
@@ -24,9 +25,9 @@ constexpr GgufType kGgufTypes[] = {
     {8, "Q8_0", kPacked, 32, 34, {32, -128, 127, false}, unpack_q8_0},
     {10, "Q2_K", kPacked, 256, 84, {16, 0, 3, true}, unpack_q2_k},
     {11, "Q3_K", kPacked, 256, 110, {16, -4, 3, false}, unpack_q3_k},
-    {12, "Q4_K", kPacked, 256, 144, {32, 0, 15, true}, unpack_q4_k},
-    {13, "Q5_K", kPacked, 256, 176, {32, 0, 31, true}, unpack_q5_k},
-    {14, "Q6_K", kPacked, 256, 210, {16, -32, 31, false}, unpack_q6_k},
+    {12, "Q4_K", kPacked, 256, 144, {32, 0, 15, true, {}, kSixBits}, unpack_q4_k},
+    {13, "Q5_K", kPacked, 256, 176, {32, 0, 31, true, {}, kSixBits}, unpack_q5_k},
+    {14, "Q6_K", kPacked, 256, 210, {16, -32, 31, false, {}, kEightBits}, unpack_q6_k, 192},
     {20, "IQ4_NL", kPacked, 32, 18, {32, 0, 15, false, kIq4}, unpack_iq4_nl},
     {23, "IQ4_XS", kPacked, 256, 136, {32, 0, 15, false, kIq4}, unpack_iq4_xs},
     {39, "MXFP4", kPacked, 32, 17, {32, 0, 15, false, kDoubledFp4}, unpack_mxfp4},

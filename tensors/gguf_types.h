@@ -25,6 +25,7 @@ struct GgufType {
   /// exact, so fusing them makes no difference.
   void (*unpack)(const uint8_t* blocks, int64_t num_blocks, int8_t* codes, float* scales,
                  float* offsets);
+  int64_t scales_at = 0;  // in a block: the bytes of CodedRows::blocks
 
   bool is_plain() const { return unpack == nullptr; }
 };

@@ -17,6 +17,18 @@ struct TensorShape {
   std::vector<int64_t> shape;
 };
 
+/// How a file has the scales of a block of 256 inputs; see CodedRows::blocks.
+enum class BlockScales {
+  kNone,       // each group has its own
+  kSixBits,    // Q4_K, Q5_K: float16 units of scales and offsets, then factors of 6 bits
+  kEightBits,  // Q6_K: 16 factors of 8 bits with a sign, then a float16 unit
+};
+/// Bytes for a block.
+constexpr int64_t block_scale_bytes(BlockScales scales) {
+  return scales == BlockScales::kNone ? 0 : scales == BlockScales::kSixBits ? 16 : 18;
+}
+constexpr int64_t kBlockInputs = 256;
+
 /// A matrix [rows,in] in few bits: w = scale * code + offset, where `group` inputs of a row share
 /// scale and offset. With a book, codes are from 0 to 15 and w = scale * book[code].
 struct CodeLayout {
@@ -24,12 +36,16 @@ struct CodeLayout {
   int lowest = 0, highest = 0;  // code
   bool has_offsets = false;     // otherwise they are 0; never with a book
   std::optional<CodeValues> book = std::nullopt;
+  BlockScales blocks = BlockScales::kNone;
 };
 
 /// Rows of such a matrix.
 struct CodedRows {
   at::Tensor codes;            // int8 [rows,in]
   at::Tensor scales, offsets;  // float32 [rows,in/group]
+  /// The same scales and offsets as the file has them, if the layout has blocks: uint8
+  /// [rows, in / kBlockInputs * block_scale_bytes()].
+  at::Tensor blocks = {};
 };
 /// What they stand for, each product and sum rounded to float32: [rows,in].
 at::Tensor widen(const CodedRows& rows, const CodeLayout& layout);

@@ -15,9 +15,9 @@ namespace {
 
 /// kPanels panels of outputs, a tile of rows. kCut: a step's sum is scaled by itself, as groups may
 /// be one step.
-template <int kBits, bool kCut, bool kOffsets, int kPanels, int kStages, int kBookBytes>
+template <int kBits, bool kCut, GpuScaling kScaling, int kPanels, int kStages, int kBookBytes>
 __global__ void __launch_bounds__(kProductThreads, 2) group_product_kernel(GpuGroupProduct a) {
-  using Chunks = WarpChunks<kBits, kCut, kOffsets, kPanels, kStages>;
+  using Chunks = WarpChunks<kBits, kCut, kScaling, kPanels, kStages>;
   char* const memory = dynamic_memory();
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kLanes;
   const Lane lane(thread % kLanes);
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kProductThreads, 2) group_product_kernel(GpuGr
     const char* const slot = chunks.slot(stage);
     before = stage;
     stage = stage + 1 == kStages ? 0 : stage + 1;
-    multiply_chunk<kBits, kCut, kOffsets, kBookBytes, kPanels, 1>(
+    multiply_chunk<kBits, kCut, kScaling, kBookBytes, kPanels, 1>(
         a.book, slot, shift, lane,
         [&](int, int step, uint32_t inputs[2]) {
           const auto two = *reinterpret_cast<const uint2*>(
@@ -82,34 +82,53 @@ __global__ void __launch_bounds__(kProductThreads, 2) group_product_kernel(GpuGr
 
 constexpr int kWidenThreads = 256, kWidenWarps = kWidenThreads / kLanes;
 
+/// Of the group of an input, in device memory. kHalf: with offsets, too.
+template <GpuScaling kScaling, int kBookBytes>
+__device__ ScaleAndOffset widened_scale(const GpuGroupProduct& a, int64_t panel, int64_t input,
+                                        int output) {
+  const auto* numbers = static_cast<const uint32_t*>(a.scales);
+  if constexpr (kHasBlocks<kScaling>) {
+    using Scales = BlockLayout<kScaling>;
+    constexpr int kInputs = kChunkInputs<4>, kGroups = kInputs / (Scales::kSixBits ? 32 : 16);
+    numbers += (panel * a.in + input) / kGpuBlockInputs * (Scales::kBytes / 4);
+    const auto chunk = static_cast<int>(input / kInputs % Scales::kChunks);
+    return load_block_scale<kScaling>(
+        numbers, numbers + (Scales::kUnitBytes + chunk * Scales::kFactorBytes) / 4,
+        static_cast<int>(input % kInputs * kGroups / kInputs), output);
+  } else {
+    const bool has_offsets = kBookBytes == 0 && a.scaling == GpuScaling::kHalfOffsets;
+    const int shift = group_shift(a);
+    const int64_t num_groups = a.group == a.in ? 1 : a.in >> shift;
+    const int64_t group = panel * num_groups + (input >> shift);
+    numbers += group * (has_offsets ? 2 : 1) * (kPanelOutputs / 2);
+    Scale scale = load_scale(numbers, 0, output);
+    if (kBookBytes == 2) scale.multiply(a.book.unit);
+    return {scale, has_offsets ? load_scale(numbers, 1, output) : Scale{0.0f, 0.0f}};
+  }
+}
+
 /// One chunk of a panel per warp: writes its weights in bfloat16, [out,in].
-template <int kBits, int kBookBytes = 0>
+template <int kBits, GpuScaling kScaling, int kBookBytes = 0>
 __global__ void __launch_bounds__(kWidenThreads) widen_groups_kernel(GpuGroupProduct a) {
   constexpr int kInputs = kChunkInputs<kBits>;
   const int thread = static_cast<int>(threadIdx.x);
   const Lane lane(thread % kLanes);
-  const int shift = group_shift(a);
   const int64_t num_chunks = (a.in + kInputs - 1) / kInputs;
-  const int64_t num_groups = a.group == a.in ? 1 : a.in >> shift;
   const int64_t chunk = static_cast<int64_t>(blockIdx.x) * kWidenWarps + thread / kLanes;
   const int64_t panel = blockIdx.y;
   if (chunk >= num_chunks) return;
-  const auto codes =
-      stream_vector(static_cast<const Vector<uint32_t>*>(static_cast<const void*>(a.words)) +
-                    (panel * num_chunks + chunk) * kLanes + thread % kLanes);
-  const int num_scales = a.has_offsets ? 2 : 1;
+  uint32_t codes[4 + kHighBits<kBits>];
+  load_codes<kBits>(
+      static_cast<const char*>(a.words) + (panel * num_chunks + chunk) * kCodeBytes<kBits>,
+      lane.index, codes);
 #pragma unroll
   for (int step = 0; step < kSteps<kBits>; ++step) {
     const int64_t input = chunk * kInputs + step * kStepInputs;
     if (input >= a.in) break;
     uint32_t weights[4], fractions[4] = {};
-    load_step<kBits, kBookBytes>(codes.values, a.book, step, weights);
-    if constexpr (kBookBytes == 2) load_fractions(codes.values, a.book, step, fractions);
-    const auto* numbers = static_cast<const uint32_t*>(a.scales) +
-                          (panel * num_groups + (input >> shift)) * num_scales * 8;
-    Scale scale = load_scale(numbers, 0, lane.output);
-    if (kBookBytes == 2) scale.multiply(a.book.unit);
-    const Scale offset = a.has_offsets ? load_scale(numbers, 1, lane.output) : Scale{0.0f, 0.0f};
+    load_step<kBits, kScaling, kBookBytes>(codes, a.book, step, weights);
+    if constexpr (kBookBytes == 2) load_fractions(codes, a.book, step, fractions);
+    const auto [scale, offset] = widened_scale<kScaling, kBookBytes>(a, panel, input, lane.output);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int64_t output = panel * kPanelOutputs + half * 8 + lane.output;
@@ -131,48 +150,60 @@ __global__ void __launch_bounds__(kWidenThreads) widen_groups_kernel(GpuGroupPro
   }
 }
 
-template <int kBits, bool kCut, bool kOffsets, int kBookBytes, int kPanels, int kStages>
+template <int kBits, bool kCut, GpuScaling kScaling, int kBookBytes, int kPanels, int kStages>
 void launch_few_rows(const GpuGroupProduct& a, void* stream) {
-  using Chunks = WarpChunks<kBits, kCut, kOffsets, kPanels, kStages>;
+  using Chunks = WarpChunks<kBits, kCut, kScaling, kPanels, kStages>;
   constexpr int kMost = kProductWarps * kStages * Chunks::slot_bytes(kTileRows);
   static_assert(kMost <= kMostProductMemory, "of a block, on all GPUs");
   const int bytes = kProductWarps * kStages * Chunks::slot_bytes(rows_kept(a.rows));
   const int64_t outputs = kPanels * kPanelOutputs;
   const Grid grid{static_cast<int>((a.out + outputs - 1) / outputs)};
   launch_with_memory<kMost>(
-      group_product_kernel<kBits, kCut, kOffsets, kPanels, kStages, kBookBytes>, grid,
+      group_product_kernel<kBits, kCut, kScaling, kPanels, kStages, kBookBytes>, grid,
       kProductThreads, bytes, stream, a);
 }
 
-template <int kBits, bool kCut, bool kOffsets, int kBookBytes = 0>
+template <int kBits, bool kCut, GpuScaling kScaling, int kBookBytes = 0>
 void launch_group_product(const GpuGroupProduct& a, void* stream) {
   static_assert(kTileRows == kMaxGpuNarrowRows);
   if (a.rows > kTileRows) {
-    launch_wide_product<kBits, kCut, kOffsets, kBookBytes>(a, stream);
+    launch_wide_product<kBits, kCut, kScaling, kBookBytes>(a, stream);
   } else if constexpr (kBits == 16) {
-    launch_few_rows<kBits, kCut, kOffsets, kBookBytes, 1, 2>(a, stream);
+    launch_few_rows<kBits, kCut, kScaling, kBookBytes, 1, 2>(a, stream);
   } else {
     // More panels per block read inputs less often; fewer give the GPU enough blocks.
-    constexpr int kMany = kBookBytes == 0 ? 4 : 2;  // looking up takes registers
+    // Looking up takes registers, and codes of two planes take shared memory.
+    constexpr int kMany = kBookBytes == 0 && kHighBits<kBits> == 0 ? 4 : 2;
     a.out >= kPanelOutputs * 1024
-        ? launch_few_rows<kBits, kCut, kOffsets, kBookBytes, kMany, 2>(a, stream)
-        : launch_few_rows<kBits, kCut, kOffsets, kBookBytes, 1, 4>(a, stream);
+        ? launch_few_rows<kBits, kCut, kScaling, kBookBytes, kMany, 2>(a, stream)
+        : launch_few_rows<kBits, kCut, kScaling, kBookBytes, 1, 4>(a, stream);
   }
 }
 
 template <int kBits>
 void launch_group_product(const GpuGroupProduct& a, void* stream) {
+  using enum GpuScaling;
   if constexpr (kBits == 4) {
-    if (a.book.num_bytes == 1) return launch_group_product<4, true, false, 1>(a, stream);
-    if (a.book.num_bytes == 2) return launch_group_product<4, true, false, 2>(a, stream);
+    if (a.book.num_bytes == 1) return launch_group_product<4, true, kHalf, 1>(a, stream);
+    if (a.book.num_bytes == 2) return launch_group_product<4, true, kHalf, 2>(a, stream);
   }
+  const bool has_offsets = a.scaling == kHalfOffsets;
   if (a.group == kStepInputs && a.group != a.in) {
-    a.has_offsets ? launch_group_product<kBits, true, true>(a, stream)
-                  : launch_group_product<kBits, true, false>(a, stream);
+    has_offsets ? launch_group_product<kBits, true, kHalfOffsets>(a, stream)
+                : launch_group_product<kBits, true, kHalf>(a, stream);
   } else {
-    a.has_offsets ? launch_group_product<kBits, false, true>(a, stream)
-                  : launch_group_product<kBits, false, false>(a, stream);
+    has_offsets ? launch_group_product<kBits, false, kHalfOffsets>(a, stream)
+                : launch_group_product<kBits, false, kHalf>(a, stream);
   }
+}
+
+void launch_any_bits(const GpuGroupProduct& a, void* stream) {
+  using enum GpuScaling;
+  if (a.bits == 16) return launch_group_product<16, false, kHalf>(a, stream);
+  if (a.bits == 6) return launch_group_product<6, true, kEightBits>(a, stream);
+  if (a.bits == 5) return launch_group_product<5, false, kSixBits>(a, stream);
+  if (a.scaling == kSixBits) return launch_group_product<4, false, kSixBits>(a, stream);
+  a.bits == 4 ? launch_group_product<4>(a, stream) : launch_group_product<8>(a, stream);
 }
 
 void group_product_launch(const GpuGroupProduct& a, void* stream) {
@@ -187,23 +218,23 @@ void group_product_launch(const GpuGroupProduct& a, void* stream) {
     part.rows = a.rows - first < most ? a.rows - first : most;
     if (part.num_splits == 0) part.num_splits = num_gpu_splits(a.out);
     if (is_long) part.num_splits = 1;
-    if (a.bits == 16) {
-      launch_group_product<16, false, false>(part, stream);
-    } else {
-      a.bits == 4 ? launch_group_product<4>(part, stream) : launch_group_product<8>(part, stream);
-    }
+    launch_any_bits(part, stream);
   }
 }
 
 void widen_groups_launch(const GpuGroupProduct& a, void* stream) {
-  const int64_t inputs = a.bits == 4 ? kChunkInputs<4> : kChunkInputs<8>;
+  const int64_t inputs = a.bits == 8 ? kChunkInputs<8> : kChunkInputs<4>;
   const int64_t num_chunks = (a.in + inputs - 1) / inputs;
   const Grid grid{static_cast<int>((num_chunks + kWidenWarps - 1) / kWidenWarps),
                   static_cast<int>((a.out + kPanelOutputs - 1) / kPanelOutputs)};
-  const auto kernel = a.book.num_bytes == 1   ? widen_groups_kernel<4, 1>
-                      : a.book.num_bytes == 2 ? widen_groups_kernel<4, 2>
-                      : a.bits == 4           ? widen_groups_kernel<4>
-                                              : widen_groups_kernel<8>;
+  using enum GpuScaling;
+  const auto kernel = a.bits == 6             ? widen_groups_kernel<6, kEightBits>
+                      : a.bits == 5           ? widen_groups_kernel<5, kSixBits>
+                      : a.scaling == kSixBits ? widen_groups_kernel<4, kSixBits>
+                      : a.book.num_bytes == 1 ? widen_groups_kernel<4, kHalf, 1>
+                      : a.book.num_bytes == 2 ? widen_groups_kernel<4, kHalf, 2>
+                      : a.bits == 4           ? widen_groups_kernel<4, kHalf>
+                                              : widen_groups_kernel<8, kHalf>;
   launch(kernel, grid, kWidenThreads, stream, a);
 }
 

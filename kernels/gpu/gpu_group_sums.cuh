@@ -37,36 +37,46 @@ __device__ RowTotals sum_inputs(const uint32_t inputs[kNumSteps][2]) {
 /// Adds a chunk of inputs to the sums of some panels for some tiles of rows. `panels`: codes and
 /// scales of each. load_inputs(tile, step, inputs): what a tensor core takes of a tile's inputs;
 /// load_totals(tile, i, inputs): what sum_inputs() gives for the i-th kScaledSteps steps.
-template <int kBits, bool kCut, bool kOffsets, int kBookBytes, int kPanels, int kTiles,
+template <int kBits, bool kCut, GpuScaling kScaling, int kBookBytes, int kPanels, int kTiles,
           class LoadInputs, class LoadTotals>
 __device__ void multiply_chunk(const GpuCodeBook& book, const char* panels, int shift,
                                const Lane& lane, const LoadInputs& load_inputs,
                                const LoadTotals& load_totals, float sums[kPanels][kTiles][4]) {
   constexpr int kNumSteps = kBits == 16 ? kSteps<kBits> : kScaledSteps<kCut>;
+  constexpr bool kOffsets = kHasOffsets<kScaling>;
 #pragma unroll
   for (int first = 0; first < kSteps<kBits>; first += kNumSteps) {
     uint32_t weights[kPanels][kNumSteps][4], fractions[kPanels][kNumSteps][4];
     Scale scales[kPanels], offsets[kPanels];
 #pragma unroll
     for (int panel = 0; panel < kPanels; ++panel) {
-      const char* const from = panels + panel * kPanelBytes<kBits, kCut, kOffsets>;
+      const char* const from = panels + panel * kPanelBytes<kBits, kCut, kScaling>;
       if constexpr (kBits == 16) {
 #pragma unroll
         for (int i = 0; i < kNumSteps; ++i) load_weights(from, first + i, lane, weights[panel][i]);
       } else {
-        const auto codes = reinterpret_cast<const Vector<uint32_t>*>(from)[lane.index];
+        uint32_t codes[4 + kHighBits<kBits>];
+        load_codes<kBits>(from, lane.index, codes);
 #pragma unroll
         for (int i = 0; i < kNumSteps; ++i) {
-          load_step<kBits, kBookBytes>(codes.values, book, first + i, weights[panel][i]);
+          load_step<kBits, kScaling, kBookBytes>(codes, book, first + i, weights[panel][i]);
           if constexpr (kBookBytes == 2) {
-            load_fractions(codes.values, book, first + i, fractions[panel][i]);
+            load_fractions(codes, book, first + i, fractions[panel][i]);
           }
         }
-        const auto* numbers = reinterpret_cast<const uint32_t*>(from + kCodeBytes);
-        const int group = first * kStepInputs >> shift;
-        scales[panel] = load_scale(numbers, group * (kOffsets ? 2 : 1), lane.output);
-        if (kBookBytes == 2) scales[panel].multiply(book.unit);
-        if (kOffsets) offsets[panel] = load_scale(numbers, group * 2 + 1, lane.output);
+        const auto* numbers = reinterpret_cast<const uint32_t*>(from + kCodeBytes<kBits>);
+        if constexpr (kHasBlocks<kScaling>) {
+          const ScaleAndOffset both =
+              load_block_scale<kScaling>(numbers, numbers + BlockLayout<kScaling>::kUnitBytes / 4,
+                                         first / kNumSteps, lane.output);
+          scales[panel] = both.scale;
+          offsets[panel] = both.offset;
+        } else {
+          const int group = first * kStepInputs >> shift;
+          scales[panel] = load_scale(numbers, group * (kOffsets ? 2 : 1), lane.output);
+          if (kBookBytes == 2) scales[panel].multiply(book.unit);
+          if (kOffsets) offsets[panel] = load_scale(numbers, group * 2 + 1, lane.output);
+        }
       }
     }
 #pragma unroll

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 namespace predgen {
 namespace {
@@ -42,15 +41,6 @@ template <class T>
 struct alignas(16) Vector {
   T values[16 / sizeof(T)];
 };
-
-/// A read of a value that will not be needed again.
-template <class T>
-__device__ Vector<T> stream_vector(const Vector<T>* from) {
-  const int4 bits = __ldcs(reinterpret_cast<const int4*>(from));
-  Vector<T> vector;
-  memcpy(&vector, &bits, sizeof(vector));
-  return vector;
-}
 
 /// Two values at an even index.
 struct Pair {

@@ -12,15 +12,15 @@ namespace {
 template <int kBits>
 constexpr int kWideStages = kBits == 16 ? 3 : 6;
 
-template <int kBits, bool kCut, bool kOffsets, int kTiles>
+template <int kBits, bool kCut, GpuScaling kScaling, int kTiles>
 struct WideMemory {
-  static constexpr int kPanel = kPanelBytes<kBits, kCut, kOffsets>;
+  static constexpr int kPanel = kPanelBytes<kBits, kCut, kScaling>;
   static constexpr int kInputsAt = kProductWarps * kPanel;
   static constexpr int kRows = kTiles * kTileRows;
   static constexpr int kSlot = kInputsAt + kRows * kRowBytes<kBits>;
   static constexpr int kTotalsAt = kWideStages<kBits> * kSlot;
   /// Sums of inputs that a chunk has for each row.
-  static constexpr int kTotals = kOffsets ? kSteps<kBits> / kScaledSteps<kCut> : 0;
+  static constexpr int kTotals = kHasOffsets<kScaling> ? kSteps<kBits> / kScaledSteps<kCut> : 0;
   static constexpr int kBytes = kTotalsAt + 2 * kTotals * kRows * 4;
 };
 
@@ -44,10 +44,10 @@ struct WidePlace {
 
 /// The chunks of a block in the order in which it takes them, part by part, on their way through
 /// shared memory.
-template <int kBits, bool kCut, bool kOffsets, int kTiles>
+template <int kBits, bool kCut, GpuScaling kScaling, int kTiles>
 class WideChunks {
  public:
-  using Memory = WideMemory<kBits, kCut, kOffsets, kTiles>;
+  using Memory = WideMemory<kBits, kCut, kScaling, kTiles>;
   static constexpr int kInputs = kChunkInputs<kBits>;
 
   __device__ WideChunks(const GpuGroupProduct& a, const WidePlace<kBits, Memory::kRows>& place,
@@ -72,8 +72,13 @@ class WideChunks {
     if constexpr (kBits == 16) {
       codes_ += (from * kPanelOutputs + lane_ / kSixteens) * row_bytes_ + lane_ % kSixteens * 16;
     } else {
-      codes_ += from * num_chunks_ * kCodeBytes + lane_ * 16;
-      scales_ = static_cast<const char*>(a.scales) + from * num_groups_ * kGroupBytes + lane_ * 16;
+      codes_ += from * num_chunks_ * kCodeBytes<kBits> + lane_ * 16;
+      scales_ = static_cast<const char*>(a.scales) + lane_ * 16;
+      if constexpr (kHasBlocks<kScaling>) {
+        scales_ += from * (in_ / kGpuBlockInputs * BlockLayout<kScaling>::kBytes);
+      } else {
+        scales_ += from * num_groups_ * kGroupBytes;
+      }
     }
     const int thread = static_cast<int>(threadIdx.x);
     x_ = static_cast<const char*>(a.x) + (place.first_row + thread / kSixteens) * row_bytes_ +
@@ -98,26 +103,35 @@ class WideChunks {
   }
 
  private:
-  static constexpr int kGroupBytes = (kOffsets ? 2 : 1) * kPanelOutputs * 2;
+  static constexpr int kGroupBytes = (kHasOffsets<kScaling> ? 2 : 1) * kPanelOutputs * 2;
   static constexpr int kSixteens = kRowBytes<kBits> / 16;
 
   __device__ void send(char* slot) const {
-    const int input = next_ * kInputs, group = input >> shift_;
+    const int input = next_ * kInputs;
     const int thread = static_cast<int>(threadIdx.x);
     const int row = thread / kSixteens, sixteen = thread % kSixteens;
-    const bool has_inputs = input + sixteen * 8 < in_;
+    const bool has_inputs = kHasBlocks<kScaling> || input + sixteen * 8 < in_;
     const int at = has_inputs ? input * 2 : 0;
     if (has_panel_) {
       char* const to = slot + warp_ * Memory::kPanel;
       if constexpr (kBits == 16) {
         copy_weights(to, codes_ + at, outputs_left_, row_bytes_, has_inputs, lane_);
       } else {
-        copy_ahead(to + lane_ * 16, codes_ + static_cast<int64_t>(next_) * kCodeBytes, true);
-        const int groups = kInputs >> shift_ > 1 ? kInputs >> shift_ : 1;
-        const bool has_scales = lane_ * 16 < (num_groups_ - group) * kGroupBytes;
-        if (lane_ * 16 < groups * kGroupBytes) {
-          copy_ahead(to + lane_ * 16 + kCodeBytes, scales_ + (has_scales ? group * kGroupBytes : 0),
-                     has_scales);
+        copy_codes<kBits>(to + lane_ * 16, codes_ + static_cast<int64_t>(next_) * kCodeBytes<kBits>,
+                          lane_);
+        if constexpr (kHasBlocks<kScaling>) {
+          if (lane_ * 16 < BlockLayout<kScaling>::kChunkBytes) {
+            copy_ahead(to + lane_ * 16 + kCodeBytes<kBits>,
+                       scales_ + block_scales_at<kScaling>(next_, lane_), true);
+          }
+        } else {
+          const int group = input >> shift_;
+          const int groups = kInputs >> shift_ > 1 ? kInputs >> shift_ : 1;
+          const bool has_scales = lane_ * 16 < (num_groups_ - group) * kGroupBytes;
+          if (lane_ * 16 < groups * kGroupBytes) {
+            copy_ahead(to + lane_ * 16 + kCodeBytes<kBits>,
+                       scales_ + (has_scales ? group * kGroupBytes : 0), has_scales);
+          }
         }
       }
     }
@@ -180,11 +194,12 @@ __device__ bool add_splits(const GpuGroupProduct& a, float sums[kValues]) {
   return true;
 }
 
-template <int kBits, bool kCut, bool kOffsets, int kBookBytes, int kTiles>
+template <int kBits, bool kCut, GpuScaling kScaling, int kBookBytes, int kTiles>
 __global__ void __launch_bounds__(kProductThreads, 1) wide_product_kernel(GpuGroupProduct a) {
-  using Chunks = WideChunks<kBits, kCut, kOffsets, kTiles>;
+  using Chunks = WideChunks<kBits, kCut, kScaling, kTiles>;
   using Memory = typename Chunks::Memory;
   constexpr int kValues = kTiles * 4, kStages = kWideStages<kBits>;
+  constexpr bool kOffsets = kHasOffsets<kScaling>;
   char* const memory = dynamic_memory();
   const int thread = static_cast<int>(threadIdx.x), warp = thread / kLanes;
   const Lane lane(thread % kLanes);
@@ -238,7 +253,11 @@ __global__ void __launch_bounds__(kProductThreads, 1) wide_product_kernel(GpuGro
   auto* const all_sums = &sums[0][0][0];
   PartSums<kValues> part_sums;
   int taken = 0, stage = 0, before = kStages - 1;
-  for (int part = 0; part < num_parts; ++part) {
+  // The second form takes a register less, without which 72 rows in 6 bits spill.
+  const auto has_part = [&](int part) {
+    return kOffsets ? part < num_parts : part * a.num_splits < kParts;
+  };
+  for (int part = 0; has_part(part); ++part) {
 #pragma unroll
     for (int i = 0; i < kValues; ++i) all_sums[i] = 0.0f;
     for (int chunk = first_part + part; chunk < num_chunks; chunk += kParts) {
@@ -247,7 +266,7 @@ __global__ void __launch_bounds__(kProductThreads, 1) wide_product_kernel(GpuGro
       chunks.send_to(before);
       const int next_stage = stage + 1 == kStages ? 0 : stage + 1;
       if (kOffsets && taken + 1 < chunks.num_sent()) write_totals(taken + 1, next_stage);
-      multiply_chunk<kBits, kCut, kOffsets, kBookBytes, 1, kTiles>(
+      multiply_chunk<kBits, kCut, kScaling, kBookBytes, 1, kTiles>(
           a.book, chunks.panel(stage), shift, lane,
           [&](int tile, int step, uint32_t inputs[2]) { load_inputs(stage, tile, step, inputs); },
           [&](int tile, int index, const uint32_t(*)[2]) { return *total_of(taken, tile, index); },
@@ -259,7 +278,7 @@ __global__ void __launch_bounds__(kProductThreads, 1) wide_product_kernel(GpuGro
     part_sums.add(part, all_sums);
   }
   await_copies<0>();
-  if (num_parts > 1) {
+  if (a.num_splits < kParts) {
 #pragma unroll
     for (int i = 0; i < kValues; ++i) all_sums[i] = part_sums.total[i];
   }
@@ -276,14 +295,14 @@ __global__ void __launch_bounds__(kProductThreads, 1) wide_product_kernel(GpuGro
   }
 }
 
-template <int kBits, bool kCut, bool kOffsets, int kBookBytes, int kTiles>
+template <int kBits, bool kCut, GpuScaling kScaling, int kBookBytes, int kTiles>
 void launch_wide_product(const GpuGroupProduct& a, void* stream) {
-  using Memory = WideMemory<kBits, kCut, kOffsets, kTiles>;
+  using Memory = WideMemory<kBits, kCut, kScaling, kTiles>;
   constexpr int kBytes = Memory::kBytes;
   static_assert(kBytes <= kMostProductMemory, "of a block, on all GPUs");
   const int64_t num_parts = (a.rows + Memory::kRows - 1) / Memory::kRows;
   const Grid grid{static_cast<int>(num_gpu_counters(a.out) * num_parts), a.num_splits};
-  launch_with_memory<kBytes>(wide_product_kernel<kBits, kCut, kOffsets, kBookBytes, kTiles>, grid,
+  launch_with_memory<kBytes>(wide_product_kernel<kBits, kCut, kScaling, kBookBytes, kTiles>, grid,
                              kProductThreads, kBytes, stream, a);
 }
 
@@ -291,14 +310,14 @@ void launch_wide_product(const GpuGroupProduct& a, void* stream) {
 template <int kBookBytes>
 constexpr int kMostTiles = kBookBytes == 2 ? 5 : kMaxGpuWideRows / kTileRows;
 
-template <int kBits, bool kCut, bool kOffsets, int kBookBytes>
+template <int kBits, bool kCut, GpuScaling kScaling, int kBookBytes>
 void launch_wide_product(const GpuGroupProduct& a, void* stream) {
   constexpr int kMost = kMostTiles<kBookBytes>;  // also of more rows of bfloat16
-  const auto launch = a.rows <= 16   ? launch_wide_product<kBits, kCut, kOffsets, kBookBytes, 2>
-                      : a.rows <= 24 ? launch_wide_product<kBits, kCut, kOffsets, kBookBytes, 3>
+  const auto launch = a.rows <= 16   ? launch_wide_product<kBits, kCut, kScaling, kBookBytes, 2>
+                      : a.rows <= 24 ? launch_wide_product<kBits, kCut, kScaling, kBookBytes, 3>
                       : a.rows <= 40
-                          ? launch_wide_product<kBits, kCut, kOffsets, kBookBytes, 5>
-                          : launch_wide_product<kBits, kCut, kOffsets, kBookBytes, kMost>;
+                          ? launch_wide_product<kBits, kCut, kScaling, kBookBytes, 5>
+                          : launch_wide_product<kBits, kCut, kScaling, kBookBytes, kMost>;
   launch(a, stream);
 }
 

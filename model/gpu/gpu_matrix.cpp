@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "kernels/row_tiles.h"
+#include "model/gpu/gpu_planes.h"
 #include "model/gpu/gpu_product.h"
 
 namespace predgen {
@@ -16,7 +17,7 @@ namespace {
 
 constexpr int64_t kPanel = 16, kStep = 16;
 
-int64_t chunk_inputs(int bits) { return bits == 4 ? 64 : 32; }
+int64_t chunk_inputs(int bits) { return bits == 8 ? 32 : 64; }
 int64_t rounded_up(int64_t count, int64_t to) { return (count + to - 1) / to * to; }
 
 /// Pads dimension 1 with zeros up to `size`.
@@ -41,11 +42,17 @@ at::Tensor steps_together(const at::Tensor& words) {
   return at::bitwise_or(early, at::bitwise_left_shift(late, 8)).reshape({panels, -1, kPanel});
 }
 
+/// Words of whole chunks in a lane's order. Per chunk, two words of four lanes, for outputs o and
+/// o + 8: [panels,chunks,8,4,2,2].
+at::Tensor in_lanes(const at::Tensor& words, int64_t chunks) {
+  return words.view({words.size(0), chunks, 2, 4, 2, 8}).permute({0, 1, 5, 3, 2, 4}).contiguous();
+}
+
 bool are_alike(const GpuMatrix& a, const GpuMatrix& b) {
   return a.words.defined() && b.words.defined() && a.bits == b.bits && a.in == b.in &&
          a.words.sizes().slice(1) == b.words.sizes().slice(1) &&
          a.scales.sizes().slice(1) == b.scales.sizes().slice(1) && a.book == b.book &&
-         a.words.device() == b.words.device();
+         a.scaling == b.scaling && a.words.device() == b.words.device();
 }
 
 bool can_stack(std::span<const GpuMatrix> matrices) {
@@ -97,10 +104,16 @@ GpuMatrix GpuMatrix::panels(int64_t begin, int64_t end) const {
   return {.bits = bits,
           .out = std::min(end * kPanel, out) - begin * kPanel,
           .in = in,
+          .scaling = scaling,
           .words = words.narrow(0, begin, end - begin),
           .scales = scales.narrow(0, begin, end - begin),
           .counters = counters,
           .book = book};
+}
+
+int64_t GpuMatrix::group() const {
+  if (scaling == GpuScaling::kSixBits) return 32;
+  return scaling == GpuScaling::kEightBits ? 16 : in / scales.size(1);
 }
 
 GpuGroupProduct GpuMatrix::product() const {
@@ -108,7 +121,7 @@ GpuGroupProduct GpuMatrix::product() const {
           .scales = scales.const_data_ptr(),
           .bits = bits,
           .group = static_cast<int>(group()),
-          .has_offsets = has_offsets(),
+          .scaling = scaling,
           .book = book ? gpu_book(*book) : GpuCodeBook{},
           .in = in,
           .out = out,
@@ -134,18 +147,43 @@ GpuMatrix to_gpu_matrix(int bits, int64_t out, const at::Tensor& words, const at
   const int64_t chunks = rounded_up(in, chunk_inputs(bits)) / chunk_inputs(bits);
   at::Tensor units = filled_up(words.to(device), chunks * chunk_inputs(bits) / unit);
   if (bits == 4) units = steps_together(units);
-  // Per chunk, two words of four lanes, for outputs o and o + 8.
-  GpuMatrix matrix{.bits = bits,
-                   .out = out,
-                   .in = in,
-                   .words = {},
-                   .scales = {},
-                   .counters = counters_for(out, device),
-                   .book = book};
-  matrix.words = units.view({panels, chunks, 2, 4, 2, 8}).permute({0, 1, 5, 3, 2, 4}).contiguous();
-  matrix.scales =
-      scales.to(device).view({panels, groups, scales.size(2), 2, 8}).transpose(3, 4).contiguous();
-  return matrix;
+  return {.bits = bits,
+          .out = out,
+          .in = in,
+          .scaling = scales.size(2) == 2 ? GpuScaling::kHalfOffsets : GpuScaling::kHalf,
+          .words = in_lanes(units, chunks),
+          .scales = scales.to(device)
+                        .view({panels, groups, scales.size(2), 2, 8})
+                        .transpose(3, 4)
+                        .contiguous(),
+          .counters = counters_for(out, device),
+          .book = book};
+}
+
+GpuMatrix to_gpu_matrix(const GpuPlanes& planes, at::Device device) {
+  const int high_bits = planes.bits - 4;
+  const int64_t panels = planes.low.size(0), in = planes.low.size(1) * 8;
+  const int64_t chunks = in / chunk_inputs(planes.bits);
+  const auto of_lanes = [&](const at::Tensor& plane) {
+    return in_lanes(steps_together(plane.to(device)), chunks);
+  };
+  at::Tensor words = of_lanes(planes.low).view({panels, chunks, -1});
+  if (high_bits > 0) {
+    const at::Tensor apart =
+        of_lanes(planes.high).view({panels, chunks, 32, high_bits, 4 / high_bits});
+    at::Tensor together = apart.select(4, 0);
+    for (int i = 1; i < 4 / high_bits; ++i) {
+      together = together.bitwise_or(apart.select(4, i).bitwise_left_shift(i * high_bits));
+    }
+    words = at::cat({words, together.reshape({panels, chunks, -1})}, 2);
+  }
+  return {.bits = planes.bits,
+          .out = planes.out,
+          .in = in,
+          .scaling = planes.bits == 6 ? GpuScaling::kEightBits : GpuScaling::kSixBits,
+          .words = words,
+          .scales = planes.scales.to(device),
+          .counters = counters_for(planes.out, device)};
 }
 
 GpuMatrix stacked(std::span<const GpuMatrix> matrices) {
@@ -154,6 +192,7 @@ GpuMatrix stacked(std::span<const GpuMatrix> matrices) {
   return {.bits = matrices[0].bits,
           .out = outputs_of(matrices),
           .in = matrices[0].in,
+          .scaling = matrices[0].scaling,
           .words = at::cat(words),
           .scales = at::cat(scales),
           .counters = counters_for(outputs_of(matrices), matrices[0].words.device()),
@@ -185,6 +224,7 @@ GpuMatrix whole_of(std::span<const GpuMatrix> matrices) {
   GpuMatrix whole{.bits = matrices[0].bits,
                   .out = outputs_of(matrices),
                   .in = matrices[0].in,
+                  .scaling = matrices[0].scaling,
                   .words = whole_of(words),
                   .scales = whole_of(scales),
                   .counters = matrices[0].counters,
@@ -217,6 +257,7 @@ at::Tensor widen(const GpuKernels* kernels, const GpuMatrix& matrix) {
     check_launched(*kernels);
     return wide;
   }
+  PREDGEN_CHECK(!is_of_gpu_blocks(matrix.scaling), "no kernels for a matrix of blocks");
   // Codes in the order of outputs and inputs: [panels,8,2 (o, o + 8),chunks,..,4 lanes,4 inputs].
   const int bits = matrix.bits, steps_a_word = bits == 4 ? 2 : 1;
   std::vector<at::Tensor> codes;
@@ -238,7 +279,7 @@ at::Tensor widen(const GpuKernels* kernels, const GpuMatrix& matrix) {
   };
   at::Tensor wide = values_of(matrix, q).view({q.size(0), -1, matrix.group()});
   wide = wide * (matrix.book ? numbers(0) * matrix.book->unit : numbers(0));
-  if (matrix.has_offsets()) wide = wide + numbers(1);
+  if (has_gpu_offsets(matrix.scaling)) wide = wide + numbers(1);
   return wide.view(q.sizes()).narrow(0, 0, matrix.out).to(at::kBFloat16);
 }
 

@@ -11,25 +11,34 @@
 
 namespace predgen {
 
+struct GpuPlanes;  // of model/gpu/gpu_planes.h
+
 /// A matrix [out,in] in 4 or 8 bits in the layout of our GPU kernels:
 /// W = (q - 2^(bits - 1)) * scale + offset, where a group of inputs of a row shares scale and
 /// offset; with a book, in 4 bits, W = book.value(q) * scale. A panel has 16 outputs, a chunk 64
-/// inputs (8 bits: 32); both are padded.
+/// inputs (8 bits: 32); both are padded. Or one of blocks (GpuScaling), in 4, 5 or 6 bits.
 struct GpuMatrix {
   int bits = 0;
   int64_t out = 0, in = 0;  // in: padded to a multiple of 16
+  GpuScaling scaling = GpuScaling::kHalf;
   /// int32 [panels,chunks,8,4,2,2]: output o and o + 8 of a panel, inputs 4 i to 4 i + 3 of each
   /// step of 16. In 8 bits a word holds the codes of one step, in 4 bits of two, the earlier step's
   /// in the low byte of each half; of two neighbouring inputs the second one is in the high half.
+  /// Of blocks [panels,chunks,*]: four bits of each code as in 4 bits, then, lane by lane, the
+  /// others: bits 4 of four words in a word, or bits 4 and 5 of two, the first word's lowest.
   at::Tensor words;
-  at::Tensor scales;  // float16 [panels,groups,1 or 2,8,2], scales before offsets
+  /// float16 [panels,groups,1 or 2,8,2], scales before offsets. Of blocks uint8 [panels,blocks,*]:
+  /// such scales and offsets of the block, then the factors of each of its four chunks. kSixBits,
+  /// for output o and o + 8: four bytes with the low bits of factors of scales and of offsets, a
+  /// second group's above, for each o; then the bits above these, for each two o. kEightBits: a
+  /// byte for each group, o and o + 8, 128 more than the factor.
+  at::Tensor scales;
   /// int32, all 0 between products: GpuGroupProduct::counters. Panels share those of the whole, so
   /// the products of a matrix and of its panels run one after the other.
   at::Tensor counters;
   std::optional<CodeBook> book = std::nullopt;
 
-  int64_t group() const { return in / scales.size(1); }
-  bool has_offsets() const { return scales.size(2) == 2; }
+  int64_t group() const;
   int64_t num_bytes() const { return static_cast<int64_t>(words.nbytes() + scales.nbytes()); }
 
   /// Panels [begin,end) as a matrix of their own; shares memory.
@@ -42,6 +51,8 @@ struct GpuMatrix {
 /// `device`; groups of 16, 32, 64, .. or all inputs. Error for others.
 GpuMatrix to_gpu_matrix(int bits, int64_t out, const at::Tensor& words, const at::Tensor& scales,
                         at::Device device, const std::optional<CodeBook>& book = {});
+
+GpuMatrix to_gpu_matrix(const GpuPlanes& planes, at::Device device);
 
 /// Several matrices with the same inputs stacked into one; undefined if their kinds differ or if
 /// one other than the last has outputs that do not fill whole panels.
@@ -59,7 +70,8 @@ at::Tensor counters_for(int64_t out, at::Device device);
 /// depend on the number of rows; 0: all.
 at::Tensor widened_product(const GpuKernels* kernels, const GpuMatrix& matrix, const at::Tensor& x,
                            int64_t tile);
-/// W in bfloat16 [out,in], by our kernels or, if `kernels` is null, by LibTorch's operators.
+/// W in bfloat16 [out,in], by our kernels or, if `kernels` is null, by LibTorch's operators, which
+/// do not take one of blocks.
 at::Tensor widen(const GpuKernels* kernels, const GpuMatrix& matrix);
 
 }  // namespace predgen

@@ -80,7 +80,7 @@ at::Tensor multiply_bfloat16(const GpuKernels& kernels, const at::Tensor& weight
                                 .scales = nullptr,
                                 .bits = 16,
                                 .group = static_cast<int>(weight.size(1)),
-                                .has_offsets = false,
+                                .scaling = GpuScaling::kHalf,
                                 .book = {},
                                 .in = weight.size(1),
                                 .out = weight.size(0),

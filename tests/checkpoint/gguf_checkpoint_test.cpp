@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 
+#include "tests/fakes/block_scales.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/gguf_writer.h"
 #include "tests/fakes/temporary_folder.h"
@@ -59,6 +60,28 @@ TEST_F(GgufCheckpointTest, ReadsAConfiguration) {
       open(small_llama().add("llama.attention.sliding_window", 16u)).read_config();
   EXPECT_EQ(mistral.architecture, "MistralForCausalLM");
   EXPECT_EQ(mistral.layer(0).attention.window, 16);
+}
+
+/// Llama's queries are in another order there.
+TEST_F(GgufCheckpointTest, ScalesOfBlocksGoWithTheirRows) {
+  for (const auto& [type, size] : {std::pair{"Q4_K", 144}, {"Q6_K", 210}}) {
+    GgufWriter writer = small_llama().add("llama.attention.key_length", 128u);
+    std::string blocks(static_cast<size_t>(256 * size), '\0');
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      blocks[i] = static_cast<char>((i * 37 + i / 256) % 0x70);
+    }
+    const GgufCheckpoint checkpoint =
+        open(writer.tensor("blk.0.attn_q.weight", type, {256, 256}, blocks));
+    const auto tensors = checkpoint.open_tensors();
+    const char* name = "model.layers.0.self_attn.q_proj.weight";
+    const CodeLayout layout = tensors->code_layout(name).value();
+    ASSERT_NE(layout.blocks, BlockScales::kNone);
+    const CodedRows rows = tensors->read_codes(name, 3, 200);
+    EXPECT_FALSE(at::equal(rows.scales[1], rows.scales[2]));
+    const auto [scales, offsets] = scales_of_blocks(rows, layout);
+    EXPECT_TRUE(at::equal(scales, rows.scales)) << type;
+    EXPECT_TRUE(at::equal(offsets, rows.offsets)) << type;
+  }
 }
 
 TEST_F(GgufCheckpointTest, RefusesWhatWouldChangeTheResult) {

@@ -5,8 +5,10 @@
 
 #include "model/gpu/gpu_product.h"
 #include "model/gpu/gpu_support.h"
+#include "model/quantized_weight.h"
 #include "tests/cuda/on_device.h"
 #include "tests/fakes/code_books.h"
+#include "tests/model/gpu/block_matrix.h"
 #include "tests/model/gpu/coded_gpu_matrix.h"
 
 namespace predgen {
@@ -51,6 +53,34 @@ TEST_P(GpuMatrixOnDevice, ProductsAndMatricesAreExactButForRoundings) {
       const at::Tensor y =
           multiply(*group_kernels(device()), matrix, x.to(device()), bias.to(device()));
       EXPECT_LT(error_beyond_rounding(y, exact), 2e-5);
+    }
+  }
+}
+
+/// Of GGUF's types of blocks, with their bytes and, multiplied by unit vectors, their values.
+TEST_P(GpuMatrixOnDevice, BlocksAreAsInTheFile) {
+  for (const char* type : {"Q4_K", "Q5_K", "Q6_K"}) {
+    for (const auto& [out, in] : {std::pair<int64_t, int64_t>{896, 4864}, {17'008, 256}}) {
+      SCOPED_TRACE(fmt::format("{} of {} x {}", type, out, in));
+      const BlockMatrix stored(type, out, in);
+      const QuantizedWeight weight(stored.type.layout, out, in, stored.reader(), device(), type);
+      EXPECT_EQ(weight.num_bytes(), stored.num_bytes());
+      EXPECT_EQ(QuantizedWeight::stored_bytes(stored.type.layout, out * in, device()),
+                stored.num_bytes());
+      const GpuMatrix matrix = stored.on(device());
+      const auto run = [&](const at::Tensor& x) {
+        return multiply(*group_kernels(device()), matrix, x.to(device()), {}, at::kFloat).cpu();
+      };
+      const at::Tensor values = stored.values();
+      EXPECT_TRUE(widen(group_kernels(device()), matrix).cpu().equal(values.to(at::kBFloat16)));
+      for (const int64_t rows : {1, 8, 16, 40, 72, 128}) {
+        const at::Tensor units = at::eye(in).narrow(0, 100, rows).to(at::kBFloat16);
+        EXPECT_TRUE(run(units).equal(values.narrow(1, 100, rows).t())) << rows;
+        const at::Tensor x = random_rows(rows, in), y = run(x);
+        const at::Tensor exact = at::linear(x.to(at::kDouble), values.to(at::kDouble));
+        EXPECT_LT(relative(y.to(at::kDouble), exact), 1e-5) << rows;
+        EXPECT_TRUE(run(x.narrow(0, rows / 2, 1)).equal(y.narrow(0, rows / 2, 1))) << rows;
+      }
     }
   }
 }

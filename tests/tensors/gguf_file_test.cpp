@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/fakes/block_scales.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/gguf_writer.h"
 #include "tests/fakes/temporary_folder.h"
@@ -91,6 +92,12 @@ TEST_F(GgufFileTest, WaysOfReadingAgree) {
       EXPECT_TRUE(at::equal(widen(file.read_codes(entry, 0, kRows), layout), rows));
       EXPECT_TRUE(at::equal(widen(file.read_codes(entry, 65, 70), layout), rows.slice(0, 65, 70)));
       EXPECT_EQ(file.read_codes(entry, 3, 3).codes.numel(), 0);
+      const CodedRows coded = file.read_codes(entry, 7, 69);
+      EXPECT_EQ(coded.blocks.defined(), layout.blocks != BlockScales::kNone);
+      if (!coded.blocks.defined()) continue;
+      const auto [scales, offsets] = scales_of_blocks(coded, layout);
+      EXPECT_TRUE(at::equal(scales, coded.scales));
+      EXPECT_TRUE(at::equal(offsets, coded.offsets));
     }
   }
   at::set_num_threads(before);

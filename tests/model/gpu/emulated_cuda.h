@@ -58,10 +58,6 @@ struct alignas(16) int4 {
 struct alignas(8) uint2 {
   uint32_t x, y;
 };
-template <class T>
-T __ldcs(const T* from) {
-  return *from;
-}
 inline float __uint_as_float(uint32_t bits) { return std::bit_cast<float>(bits); }
 inline uint32_t __float_as_uint(float value) { return std::bit_cast<uint32_t>(value); }
 inline int __popcll(uint64_t bits) { return std::popcount(bits); }

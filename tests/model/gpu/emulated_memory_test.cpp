@@ -94,7 +94,7 @@ struct Product {
   int bits;
   int64_t out, in;
   int group;
-  bool has_offsets;
+  GpuScaling scaling;
   int book_bytes;
   int64_t rows;
 };
@@ -119,7 +119,7 @@ class ProductMemory {
                .scales = scales_.data(),
                .bits = kind.bits,
                .group = kind.group,
-               .has_offsets = kind.has_offsets,
+               .scaling = kind.scaling,
                .book = {},
                .in = kind.in,
                .out = kind.out,
@@ -155,13 +155,18 @@ class ProductMemory {
   }
   static size_t num_words(const Product& kind) {
     if (kind.bits == 16) return static_cast<size_t>(kind.out * kind.in / 2);
-    const int64_t chunk = kind.bits == 4 ? 64 : 32;
-    return num_panels(kind) * static_cast<size_t>((kind.in + chunk - 1) / chunk) * 128;
+    const int64_t chunk = kind.bits == 8 ? 32 : 64;
+    const size_t words = kind.bits == 5 ? 160 : kind.bits == 6 ? 192 : 128;
+    return num_panels(kind) * static_cast<size_t>((kind.in + chunk - 1) / chunk) * words;
   }
   static size_t num_scales(const Product& kind) {
     if (kind.bits == 16) return 0;
+    if (is_of_gpu_blocks(kind.scaling)) {
+      const size_t halves = kind.scaling == GpuScaling::kSixBits ? 128 : 144;
+      return num_panels(kind) * static_cast<size_t>(kind.in / kGpuBlockInputs) * halves;
+    }
     return num_panels(kind) * static_cast<size_t>(kind.in / kind.group) * 16 *
-           (kind.has_offsets ? 2 : 1);
+           (has_gpu_offsets(kind.scaling) ? 2 : 1);
   }
 
   Numbers numbers_;
@@ -179,17 +184,21 @@ EmulationReport check_product(const Product& kind, int num_splits) {
 }
 
 TEST(CheckedKernels, ProductsOfEveryInstance) {
+  using enum GpuScaling;
   const std::pair<Product, int> kinds[] = {
       // kind, splits
-      {{4, 48, 640, 128, true, 0, 1}, 1},     {{4, 16, 640, 64, true, 0, 2}, 1},
-      {{8, 16, 320, 32, true, 0, 4}, 1},      {{8, 32, 544, 32, true, 0, 8}, 1},
-      {{4, 16, 576, 64, false, 1, 3}, 1},     {{4, 33, 576, 32, false, 0, 9}, 8},
-      {{4, 144, 576, 16, true, 0, 17}, 4},    {{8, 19, 304, 304, false, 0, 30}, 1},
-      {{8, 24, 160, 16, false, 0, 41}, 1},    {{4, 16, 576, 64, false, 2, 20}, 4},
-      {{4, 16, 576, 128, true, 0, 70}, 1},    {{16, 40, 648, 648, false, 0, 3}, 1},
-      {{16, 24, 72, 72, false, 0, 8}, 1},     {{16, 144, 584, 584, false, 0, 20}, 4},
-      {{16, 33, 1096, 1096, false, 0, 9}, 8}, {{16, 16, 200, 200, false, 0, 70}, 1},
-      {{4, 16, 128, 64, true, 0, 150}, 4},    {{16, 16, 64, 64, false, 0, 150}, 4}};
+      {{4, 48, 1024, 32, kSixBits, 0, 1}, 1},      {{5, 33, 512, 32, kSixBits, 0, 3}, 1},
+      {{6, 40, 768, 16, kEightBits, 0, 8}, 1},     {{4, 144, 512, 32, kSixBits, 0, 9}, 4},
+      {{5, 16, 256, 32, kSixBits, 0, 20}, 8},      {{6, 144, 512, 16, kEightBits, 0, 17}, 4},
+      {{4, 48, 640, 128, kHalfOffsets, 0, 1}, 1},  {{4, 16, 640, 64, kHalfOffsets, 0, 2}, 1},
+      {{8, 16, 320, 32, kHalfOffsets, 0, 4}, 1},   {{8, 32, 544, 32, kHalfOffsets, 0, 8}, 1},
+      {{4, 16, 576, 64, kHalf, 1, 3}, 1},          {{4, 33, 576, 32, kHalf, 0, 9}, 8},
+      {{4, 144, 576, 16, kHalfOffsets, 0, 17}, 4}, {{8, 19, 304, 304, kHalf, 0, 30}, 1},
+      {{8, 24, 160, 16, kHalf, 0, 41}, 1},         {{4, 16, 576, 64, kHalf, 2, 20}, 4},
+      {{4, 16, 576, 128, kHalfOffsets, 0, 70}, 1}, {{16, 40, 648, 648, kHalf, 0, 3}, 1},
+      {{16, 24, 72, 72, kHalf, 0, 8}, 1},          {{16, 144, 584, 584, kHalf, 0, 20}, 4},
+      {{16, 33, 1096, 1096, kHalf, 0, 9}, 8},      {{16, 16, 200, 200, kHalf, 0, 70}, 1},
+      {{4, 16, 128, 64, kHalfOffsets, 0, 150}, 4}, {{16, 16, 64, 64, kHalf, 0, 150}, 4}};
   for (const auto& [kind, splits] : kinds) {
     SCOPED_TRACE(fmt::format("{} bits, {} x {}, groups of {}, {} rows, {} splits", kind.bits,
                              kind.out, kind.in, kind.group, kind.rows, splits));
@@ -205,9 +214,11 @@ TEST(CheckedKernels, ProductsOfEveryInstance) {
 
 /// However many blocks share the inputs; twice, as counters are to be as they were.
 TEST(CheckedKernels, SplitsChangeNoBits) {
-  for (const Product& kind :
-       {Product{4, 144, 576, 64, true, 0, 9}, Product{8, 19, 304, 304, false, 0, 24},
-        Product{16, 144, 584, 584, false, 0, 9}}) {
+  for (const Product& kind : {Product{4, 144, 576, 64, GpuScaling::kHalfOffsets, 0, 9},
+                              Product{8, 19, 304, 304, GpuScaling::kHalf, 0, 24},
+                              Product{16, 144, 584, 584, GpuScaling::kHalf, 0, 9},
+                              Product{4, 144, 512, 32, GpuScaling::kSixBits, 0, 9},
+                              Product{6, 40, 1024, 16, GpuScaling::kEightBits, 0, 24}}) {
     ProductMemory memory(kind);
     memory.product.is_wide = true;
     memory.product.num_splits = 1;
@@ -498,23 +509,25 @@ TEST(EmulationChecks, SeeEachFaultInEveryInterleaving) {
 /// A product with a fault, whose inputs four blocks share.
 class PlantedRun {
  public:
-  explicit PlantedRun(uint64_t seed) : seed_(seed), checks_(seed) {
+  explicit PlantedRun(uint64_t seed, const Product& kind = kGroups)
+      : seed_(seed), kind_(kind), memory_(kind), checks_(seed) {
     memory_.product.is_wide = true;
     memory_.product.num_splits = 4;
   }
   template <ProductFault kFault>
   std::vector<uint32_t> result() {
-    std::fill_n(memory_.y().data(), 2 * ProductMemory::num_outputs(kKind), uint16_t{0});
+    std::fill_n(memory_.y().data(), 2 * ProductMemory::num_outputs(kind_), uint16_t{0});
     planted_product<kFault>(memory_.product, EmulatedSchedule(seed_, 4));
-    return memory_.result(kKind);
+    return memory_.result(kind_);
   }
   EmulationReport report() const { return checks_.report(); }
 
  private:
-  static constexpr Product kKind{4, 16, 512, 64, true, 0, 9};
+  static constexpr Product kGroups{4, 16, 512, 64, GpuScaling::kHalfOffsets, 0, 9};
 
   const uint64_t seed_;
-  ProductMemory memory_{kKind};
+  const Product kind_;
+  ProductMemory memory_;
   const EmulationChecks checks_;
 };
 template <ProductFault kFault>
@@ -550,6 +563,14 @@ TEST(EmulationChecks, ResultsShowFaultsOfTheProductOfManyRows) {
     found.insert(PlantedRun(seed).result<ProductFault::kOrderOfArrival>());
   }
   EXPECT_GT(found.size(), 1);
+}
+
+TEST(EmulationChecks, ResultsShowScalesOfOtherGroupsAndBlocks) {
+  constexpr Product kBlocks{4, 16, 512, 32, GpuScaling::kSixBits, 0, 9};
+  const auto right = PlantedRun(1, kBlocks).result<ProductFault::kConflicts>();  // slow, but right
+  EXPECT_EQ((PlantedRun(2, kBlocks).result<ProductFault::kConflicts>()), right);
+  EXPECT_NE((PlantedRun(1, kBlocks).result<ProductFault::kOtherFactor>()), right);
+  EXPECT_NE((PlantedRun(1, kBlocks).result<ProductFault::kOtherBlock>()), right);
 }
 
 TEST(EmulationChecks, RefuseWritesBeyondTheMemoryThatWasAskedFor) {

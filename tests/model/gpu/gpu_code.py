@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 BUDGET = pathlib.Path(__file__).with_name("gpu_budget.tsv")
-WIDE_STAGES = {4: 6, 8: 6, 16: 3}  # kWideStages of kernels/gpu/gpu_wide_product.cuh, by bits
+WIDE_STAGES = {4: 6, 5: 6, 6: 6, 8: 6, 16: 3}  # kWideStages of kernels/gpu/gpu_wide_product.cuh, by bits
 STEP_INPUTS, PANEL_OUTPUTS = 16, 16  # of a tensor core's product
 
 
@@ -42,7 +42,7 @@ def product_arguments(name: str) -> list[int] | None:
 def chunk_weights(name: str) -> int:
     """The weights of a product for which a warp takes its `instructions`."""
     bits, panels, *_ = product_arguments(name)
-    steps = 4 if bits == 16 else 16 // bits
+    steps = 2 if bits == 8 else 4
     return panels * PANEL_OUTPUTS * steps * STEP_INPUTS
 
 

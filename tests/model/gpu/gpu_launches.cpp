@@ -52,13 +52,14 @@ namespace {
 struct Kind {
   std::string_view name;
   int bits, group;  // 0: one for all inputs
-  bool has_offsets;
+  GpuScaling scaling;
   int book_bytes;
 };
+using enum GpuScaling;
 constexpr Kind kKinds[] = {
-    {"int4", 4, 128, true, 0},  {"int8", 8, 0, false, 0},  {"q4_0", 4, 32, false, 0},
-    {"q4_k", 4, 32, true, 0},   {"q6_k", 8, 16, false, 0}, {"q5_k", 8, 32, true, 0},
-    {"mxfp4", 4, 32, false, 1}, {"nf4", 4, 64, false, 2},  {"bf16", 16, 0, false, 0}};
+    {"int4", 4, 128, kHalfOffsets, 0}, {"int8", 8, 0, kHalf, 0},       {"q4_0", 4, 32, kHalf, 0},
+    {"q4_k", 4, 32, kSixBits, 0},      {"q6_k", 6, 16, kEightBits, 0}, {"q5_k", 5, 32, kSixBits, 0},
+    {"mxfp4", 4, 32, kHalf, 1},        {"nf4", 4, 64, kHalf, 2},       {"bf16", 16, 0, kHalf, 0}};
 
 GpuKernels recorded() {
   return kernels_with([]() -> const char* { return nullptr; }, [](int) { return GpuSupport{}; });
@@ -67,7 +68,10 @@ GpuKernels recorded() {
 int64_t bytes_of(const Kind& kind, int64_t out, int64_t in) {
   const int64_t group = kind.group == 0 ? in : kind.group;
   if (kind.bits == 16) return out * in * 2;
-  return out * in * kind.bits / 8 + out * (in / group) * (kind.has_offsets ? 4 : 2);
+  const int64_t codes = out * in * kind.bits / 8;
+  if (kind.scaling == kSixBits) return codes + out * in / kGpuBlockInputs * 16;
+  if (kind.scaling == kEightBits) return codes + out * in / kGpuBlockInputs * 18;
+  return codes + out * (in / group) * (kind.scaling == kHalfOffsets ? 4 : 2);
 }
 
 void product(const Kind& kind, std::string_view name, int64_t out, int64_t in, int64_t rows) {
@@ -77,7 +81,7 @@ void product(const Kind& kind, std::string_view name, int64_t out, int64_t in, i
   GpuGroupProduct product{};
   product.bits = kind.bits;
   product.group = kind.group == 0 ? static_cast<int>(in) : kind.group;
-  product.has_offsets = kind.has_offsets;
+  product.scaling = kind.scaling;
   product.book.num_bytes = kind.book_bytes;
   product.in = in;
   product.out = out;
@@ -146,15 +150,18 @@ void instances() {
     for (const int64_t rows : {1, 2, 4, 8, 16, 24, 32, 40, 72}) {
       for (const int bits : {4, 8}) {
         for (const int group : {16, 128}) {
-          for (const bool has_offsets : {false, true}) {
-            product({"plain", bits, group, has_offsets, 0}, "product", out, 3584, rows);
+          for (const GpuScaling scaling : {kHalf, kHalfOffsets}) {
+            product({"plain", bits, group, scaling, 0}, "product", out, 3584, rows);
           }
         }
       }
       for (const int book_bytes : {1, 2}) {
-        product({"book", 4, 32, false, book_bytes}, "product", out, 3584, rows);
+        product({"book", 4, 32, kHalf, book_bytes}, "product", out, 3584, rows);
       }
-      product({"wide", 16, 0, false, 0}, "product", out, 3584, rows);
+      for (const Kind& kind : kKinds) {
+        if (is_of_gpu_blocks(kind.scaling)) product(kind, "product", out, 3584, rows);
+      }
+      product({"wide", 16, 0, kHalf, 0}, "product", out, 3584, rows);
     }
   }
   note = R"(, "what": "widen", "rows": 0, "bytes": 0)";
@@ -162,6 +169,7 @@ void instances() {
     if (kind.bits == 16) continue;
     GpuGroupProduct matrix{};
     matrix.bits = kind.bits;
+    matrix.scaling = kind.scaling;
     matrix.book.num_bytes = kind.book_bytes;
     matrix.in = matrix.out = 3584;
     recorded().widen_groups(matrix, nullptr);

@@ -26,7 +26,12 @@ namespace predgen {
 template <>
 void planted_product<ProductFault::PLANTED>(const GpuGroupProduct& product,
                                             EmulatedSchedule schedule) {
-  launch_wide_product<4, false, true, 0, 2>(product, &schedule);
+  using enum GpuScaling;
+  if (product.scaling == kSixBits) {
+    launch_wide_product<4, false, kSixBits, 0, 2>(product, &schedule);
+  } else {
+    launch_wide_product<4, false, kHalfOffsets, 0, 2>(product, &schedule);
+  }
 }
 
 }  // namespace predgen

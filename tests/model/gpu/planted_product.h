@@ -14,10 +14,12 @@ enum class ProductFault {
   kNoBarrier,
   kEarlyTotals,  // of inputs that are not there yet
   kOneTotal,     // overwritten while it is read
-  kConflicts     // of banks
+  kConflicts,    // of banks
+  kOtherFactor,  // a group of a block takes another one's
+  kOtherBlock    // a chunk takes another block's numbers
 };
 
-/// A product of 9 to 16 rows in 4 bits, with offsets and whole groups.
+/// A product of 9 to 16 rows in 4 bits, with offsets and whole groups, or of blocks.
 template <ProductFault kFault>
 void planted_product(const GpuGroupProduct& product, EmulatedSchedule schedule);
 
