@@ -36,4 +36,5 @@ step "$runs/homes.jsonl" "Invented homes" \
   "$python" scripts/home_data.py --output "$runs/homes.jsonl" --sentences "$runs/sentences" "${data[@]}"
 step "$runs/adapter/final/adapter_config.json" "Adapter" \
   "$predgen" train --config configs/train/home.yaml --resume auto "${train[@]}"
-echo "Try it: $predgen serve --adapter $runs/adapter/final --chat-template configs/templates/chatml_tools.jinja --constrain-names"
+of_run() { sed -n "s/^$1: *//p" "$runs/adapter/config.yaml"; }
+echo "Try it: $predgen serve --model $(of_run model) --adapter $runs/adapter/final --chat-template $(of_run chat_template) --constrain-names"
