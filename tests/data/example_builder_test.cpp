@@ -112,10 +112,11 @@ TEST(ExampleBuilder, WholeConversationMasksEveryAnswer) {
 
 TEST(ExampleBuilder, QuestionsThatStandAloneShareWhatTheyBeginWith) {
   const FakeTokenizer tokenizer;
-  const ExampleBuilder builder(tokenizer, "s");
+  const ExampleBuilder builder(tokenizer, "Be brief.");
   const CorpusConversation source = conversation({"ax", "b", "ay", "cd", "e", "f", "unanswered"});
   const Record record = builder.alone(source);
-  const TokenIds shared = tokenizer.render_chat({{"system", "s"}});
+  const TokenIds shared =
+      tokenizer.render_chat({{"system", "Be brief."}}, /*add_generation_prompt=*/false);
   TokenIds expected = shared;
   expected.push_back(kU);
   const std::vector<TokenIds> questions{
