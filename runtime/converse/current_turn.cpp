@@ -59,17 +59,17 @@ int64_t CurrentTurn::num_draft_model_passes() const {
   return draft_model ? draft_model->num_forward_passes() : 0;
 }
 
-GenerationConfig CurrentTurn::answer_config(size_t more_rounds) const {
+GenerationConfig CurrentTurn::answer_config(size_t more_rounds) {
   const SessionConfig& config = session.config;
   GenerationConfig answer{.max_new_tokens = config.turn.max_new_tokens,
                           .stop_tokens = session.tokenizer.stop_tokens(),
-                          .constraint = constraint,
                           .should_stop = [this] { return stop.stop_requested(); }};
   // Each round is a turn of the session, with draws of its own.
   if (config.sampling) {
     answer.sampler = std::make_shared<Sampler>(*config.sampling, result.number + more_rounds);
   }
-  if (more_rounds > 0) answer.constraint = new_constraint(round + more_rounds);
+  if (more_rounds == 0 && !constraint) constraint = new_constraint(round);
+  answer.constraint = more_rounds > 0 ? new_constraint(round + more_rounds) : *constraint;
   return answer;
 }
 
@@ -88,7 +88,7 @@ std::shared_ptr<AnswerConstraint> CurrentTurn::new_constraint(size_t of_round) c
 void CurrentTurn::hear(const std::string& text) {
   if (is_blank(text) || text == words) return;
   words = text;
-  if (session.config.constraint_for) constraint = new_constraint(round);
+  if (session.config.constraint_for) constraint.reset();
 }
 
 void CurrentTurn::note(Seconds time, TurnEvent::Kind kind, const std::string& text) {

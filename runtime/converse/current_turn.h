@@ -76,10 +76,11 @@ struct CurrentTurn {
     Seconds time;
   };
   std::optional<Prepared> prepared{};
-  std::string words{};                             // of the user, so far
-  std::shared_ptr<AnswerConstraint> constraint{};  // of an answer to them; null: anything
-  bool is_over = false;                            // the user's words are final
-  size_t trace_bytes = 0;                          // of texts in events
+  std::string words{};  // of the user, so far
+  /// Of an answer to them, null: anything; nullopt: not made yet.
+  std::optional<std::shared_ptr<AnswerConstraint>> constraint{};
+  bool is_over = false;    // the user's words are final
+  size_t trace_bytes = 0;  // of texts in events
 
   /// Whether something of the answer was given to the speaker.
   bool has_spoken() const { return result.metrics.first_words.has_value(); }
@@ -87,10 +88,11 @@ struct CurrentTurn {
   bool is_outdated(const Transcript& heard) const;
   int64_t num_draft_model_passes() const;
   /// Generation settings of the answer, as it goes on `more_rounds` later.
-  GenerationConfig answer_config(size_t more_rounds = 0) const;
+  GenerationConfig answer_config(size_t more_rounds = 0);
   /// What that is held to, from its beginning, `of_round` rounds of calls on; null: nothing.
   std::shared_ptr<AnswerConstraint> new_constraint(size_t of_round) const;
-  /// The user has said this: what the answer is held to may be another.
+  /// The user has said this: what the answer is held to may be another, and is made when it is
+  /// asked for.
   void hear(const std::string& text);
   /// Adds to the events.
   void note(Seconds time, TurnEvent::Kind kind, const std::string& text);

@@ -175,7 +175,6 @@ std::optional<TurnResult> Session::run_turn(TranscriptSource& source, const Turn
       .session = parts(), .source = source, .observer = observer, .stop = stop, .round = round};
   turn.result.number = next_turn_++;
   if (round > 0) turn.words = last_words();
-  turn.constraint = turn.new_constraint(round);
   try {
     return run(turn);
   } catch (const Interrupted&) {
