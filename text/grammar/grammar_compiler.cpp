@@ -102,15 +102,17 @@ class GrammarCompiler::Builder {
 
  private:
   xgrammar::GrammarCompiler& compiler(bool with_marks, bool is_json, bool is_passing) {
-    std::optional<xgrammar::GrammarCompiler>& made =
-        compilers_[(with_marks ? 1 : 0) + (is_json ? 2 : 0) + (is_passing ? 4 : 0)];
+    const int of_texts = (with_marks ? 1 : 0) + (is_json ? 2 : 0);
+    std::optional<xgrammar::GrammarCompiler>& made = compilers_[of_texts + (is_passing ? 4 : 0)];
     if (!made) {
-      const TokenIds& ends = tokenizer_.stop_tokens();
-      made.emplace(xgrammar::TokenizerInfo(token_texts(tokenizer_, with_marks, is_json),
-                                           xgrammar::VocabType::RAW,
-                                           static_cast<int>(tokenizer_.vocab_size()),
-                                           std::vector<int32_t>(ends.begin(), ends.end())),
-                   /*max_threads=*/1, /*cache_enabled=*/true, kMostKeptBytes,
+      std::optional<xgrammar::TokenizerInfo>& vocabulary = vocabularies_[of_texts];
+      if (!vocabulary) {
+        const TokenIds& ends = tokenizer_.stop_tokens();
+        vocabulary.emplace(token_texts(tokenizer_, with_marks, is_json), xgrammar::VocabType::RAW,
+                           static_cast<int>(tokenizer_.vocab_size()),
+                           std::vector<int32_t>(ends.begin(), ends.end()));
+      }
+      made.emplace(*vocabulary, /*max_threads=*/1, /*cache_enabled=*/true, kMostKeptBytes,
                    /*enable_dynamic_compilation=*/is_passing);
     }
     return *made;
@@ -193,7 +195,8 @@ class GrammarCompiler::Builder {
   }
 
   const Tokenizer& tokenizer_;
-  std::optional<xgrammar::GrammarCompiler> compilers_[8];  // by the arguments of compiler()
+  std::optional<xgrammar::TokenizerInfo> vocabularies_[4];  // by with_marks and is_json
+  std::optional<xgrammar::GrammarCompiler> compilers_[8];   // by the arguments of compiler()
 };
 
 GrammarCompiler::GrammarCompiler(const Tokenizer& tokenizer)
