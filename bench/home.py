@@ -1,6 +1,6 @@
 """Requests to a real Home Assistant whose agent is predgen: what they do to invented homes.
 
-home.py PREDGEN [--half choosing] [--requests 20] [--rows FILE] "rules" ["NAME=OPTIONS of predgen serve" ..]
+home.py PREDGEN [--half choosing] [--requests 20] [--rows FILE] [--speech] "rules" ["NAME=OPTIONS of predgen serve" ..]
 
 A home's devices are in Home Assistant itself (PyPI, on Python 3.13, in an environment of its own below ~/.cache/predgen),
 exposed to its own agent for OpenAI's API with its own functions and prompt; predgen is that agent's server. Each request is
@@ -14,8 +14,13 @@ a text in a new conversation, and what the devices then are is compared with wha
 
 "rules" is Home Assistant's own agent without a model. --temperature is that of the requests (0; Home Assistant's own is 1).
 Seconds are from the request to the first change, and to the end of the answer. --rows keeps each request's row.
+
+With --speech each request is said by predgen's voice, in real time, to Home Assistant's pipeline, whose ears, agent and voice
+are predgen's over Wyoming; predgen acts by Home Assistant's MCP server. Seconds are from the end of the turn, as Home
+Assistant's own voice detection hears it, to the first change, and until the answer's sound is there.
 """
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -45,7 +50,7 @@ def environment():
     python = folder / "bin/python"
     if (folder / "ready").exists():
         return python
-    if not shutil.which("python3.13"):
+    if not shutil.which("python3.13") or subprocess.run(["python3.13", "--version"], capture_output=True).returncode:
         return None
     print(f"home.py: installing Home Assistant {VERSION} in {folder}", file=sys.stderr)
     subprocess.run(["python3.13", "-m", "venv", folder], check=True)
@@ -85,19 +90,33 @@ def num_passes(server):
 
 
 class Server:
-    """predgen serve with these options, or nothing for "rules"."""
+    """predgen serve with these options, or nothing for "rules"; `tools` is the address and token of a home's MCP server."""
 
-    def __init__(self, predgen, options):
+    def __init__(self, predgen, options, tools=None):
         self.process = None
         if options is None:
             return
-        self.process = subprocess.Popen([predgen, "serve", "--port", "0", "--recogniser", "none", *shlex.split(options)], text=True,
-                                        stdout=subprocess.PIPE)
-        self.url = self.process.stdout.readline().strip()
+        command = [predgen, "serve", "--port", "0", *(["--wyoming-port", "0"] if tools else ["--recogniser", "none"])]
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            if tools:
+                json.dump({"mcpServers": {"home": {"url": tools["url"] + "/mcp_server/sse", "prompt": "Assist",
+                                                   "headers": {"Authorization": f"Bearer {tools['token']}"},
+                                                   "tools": {"GetLiveContext": {"effects": "read"}}}}}, file)
+                file.flush()
+                command += ["--mcp", file.name]
+            self.process = subprocess.Popen([*command, *shlex.split(options)], text=True, stdout=subprocess.PIPE)
+            lines = [self.process.stdout.readline().strip() for _ in range(2 if tools else 1)]
+        self.url = lines[0]
         if not self.url.startswith("http"):
             sys.exit(f"home.py: predgen serve {options} did not start")
+        self.wyoming = int(lines[1].rsplit(":", 1)[1]) if tools else None
         models = json.load(urllib.request.urlopen(self.url + "/v1/models"))
         self.model = models["data"][0]["id"]
+
+    def say(self, text):
+        """The sound of a text: samples of 16 bits, 24,000 a second."""
+        body = json.dumps({"model": self.model, "input": text, "voice": "alloy", "response_format": "pcm"}).encode()
+        return urllib.request.urlopen(urllib.request.Request(self.url + "/v1/audio/speech", body, {"Content-Type": "application/json"})).read()
 
     def __enter__(self):
         return self
@@ -109,13 +128,13 @@ class Server:
 
 
 class Home:
-    """Home Assistant with a home's devices and its agent, in a process of its own."""
+    """Home Assistant with a home's devices and an agent (None: predgen's own, asked aloud), in a process of its own."""
 
-    def __init__(self, python, server, home, temperature):
-        given = {"home": home, "agent": server.model if server.process else "rules",
+    def __init__(self, python, home, agent, temperature):
+        given = {"home": home, "agent": agent.model if agent and agent.process else agent and "rules",
                  "options": {"temperature": temperature, "top_p": 1.0, "max_tokens": 150}}
-        env = dict(os.environ) | ({"OPENAI_BASE_URL": server.url + "/v1"} if server.process else {})
-        self.errors = tempfile.TemporaryFile("w+")
+        env = dict(os.environ) | ({"OPENAI_BASE_URL": agent.url + "/v1"} if agent and agent.process else {})
+        self.errors, self.sound = tempfile.TemporaryFile("w+"), tempfile.NamedTemporaryFile()
         self.process = subprocess.Popen([python, HERE / "home_in_assistant.py"], text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=self.errors, env=env)
         self.put(given)
@@ -124,13 +143,17 @@ class Home:
         self.process.stdin.write(json.dumps(value) + "\n")
         self.process.stdin.flush()
 
-    def ask(self, request, devices):
-        self.put({"ask": request["ask"], "states": {device["name"]: device["state"] for device in devices}})
+    def told(self):
         line = self.process.stdout.readline()
         if not line:
             self.errors.seek(0)
             sys.exit(f"home.py: Home Assistant stopped:\n{self.errors.read()[-3000:]}")
         return json.loads(line)
+
+    def ask(self, request, devices, sound=b""):
+        Path(self.sound.name).write_bytes(sound)
+        self.put({"ask": request["ask"], "sound": self.sound.name, "states": {device["name"]: device["state"] for device in devices}})
+        return self.told()
 
     def close(self):
         self.process.stdin.close()
@@ -145,7 +168,10 @@ def main():
     parser.add_argument("--requests", type=int, default=20)
     parser.add_argument("--temperature", type=float, default=0)
     parser.add_argument("--rows", type=Path)
+    parser.add_argument("--speech", action="store_true")
     options = parser.parse_args()
+    if options.speech and "rules" in options.ways:
+        parser.error("Home Assistant's rules have no ears: leave \"rules\" out with --speech")
     python = environment()
     if python is None:
         sys.exit("skipped: Home Assistant needs Python 3.13 (python3.13)")
@@ -155,20 +181,27 @@ def main():
     for way in options.ways:
         name, _, serve = way.partition("=")
         taken = []
-        with Server(options.predgen, serve if serve or way != "rules" else None) as server:
+        with contextlib.ExitStack() as stack:
+            server = None if options.speech else stack.enter_context(Server(options.predgen, serve if serve or way != "rules" else None))
             for home, requests in homes(options.half, options.requests):
-                house = Home(python, server, home, options.temperature)
+                house = Home(python, home, server, options.temperature)
+                if options.speech:  # which acts in this home alone
+                    server = stack.enter_context(Server(options.predgen, serve, house.told()))
+                    house.put(server.wyoming)
                 for devices, request in requests:
-                    before = num_passes(server)
-                    row = house.ask(request, devices)
+                    sound, before = server.say(request["ask"]) if options.speech else b"", num_passes(server)
+                    row = house.ask(request, devices, sound)
                     taken.append({"way": name, **request, **row, "passes": num_passes(server) - before, "result": result_of(request, row)})
                     if kept:
                         print(json.dumps(taken[-1], ensure_ascii=False), file=kept, flush=True)
                 house.close()
+                if options.speech:
+                    stack.close()
+                    server = None
         shares = "  ".join(f"{sum(row['result'] == one for row in taken):7}" for one in RESULTS)
-        moments = [row["changed_after"] for row in taken if row["changed_after"] is not None]
+        changes, ends = ([row[key] for row in taken if row[key] is not None] or [float("nan")] for key in ("changed_after", "seconds"))
         print(f"{name:{width}}  {shares}  {sum(len(row['calls']) for row in taken):5}  {sum(row['passes'] for row in taken):6.0f}  "
-              f"{median(moments) if moments else float('nan'):13.2f}  {median(row['seconds'] for row in taken):12.2f}", flush=True)
+              f"{median(changes):13.2f}  {median(ends):12.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,13 @@ Reads lines of JSON from standard input. The first: {"home": {"rooms", "devices"
 OPENAI_BASE_URL names. Each further one is a request, {"ask", "states": {device: state}}, and is answered by a line: what
 was said, every device's state before and after it, the calls of functions, and the seconds until the first device changed and
 until the end.
+
+Without an agent it prints the address of its MCP server and a token, and reads the port of predgen's Wyoming service, whose
+ears, agent and voice it then has. A request has the path of its sound (16-bit samples, 24,000 a second), too, and seconds are from the end of the turn, as Home
+Assistant hears it, until the first device changed and until the answer's sound was there.
 """
 import asyncio
+import contextlib
 import json
 import socket
 import sys
@@ -28,6 +33,8 @@ from homeassistant.components.switch import SwitchEntity
 from homeassistant.components.vacuum import StateVacuumEntity, VacuumActivity, VacuumEntityFeature
 from homeassistant.helpers import area_registry, entity_registry, llm
 from homeassistant.setup import async_setup_component
+
+from home_pipeline import page_of, samples_of, token_for_tools
 
 changed = []  # when a device was written to, by time.monotonic()
 calls = []  # of Home Assistant's functions, by a model
@@ -193,8 +200,8 @@ KINDS = {"light": Light, "switch": Switch, "fan": Fan, "cover": Cover, "lock": L
 SEEN = ("brightness", "rgb_color", "percentage", "current_position", "temperature", "volume_level")
 
 
-async def start(folder):
-    """Home Assistant with what a conversation needs, and nothing that a network or a browser does."""
+async def start(folder, port=0):
+    """Home Assistant with what a conversation needs, and nothing that a network or a browser does; 0: a free port."""
     hass = core.HomeAssistant(folder)
     loader.async_setup(hass)
     hass.config_entries = config_entries.ConfigEntries(hass, {})
@@ -204,9 +211,10 @@ async def start(folder):
     llm.BASE_PROMPT = ""  # the time; later versions do not begin with it, and nothing behind it could be kept
     hass.config.language, hass.config.country = "en", "GB"
     hass.auth = await auth.auth_manager_from_config(hass, [], [])
-    with socket.create_server(("127.0.0.1", 0)) as free:
+    with socket.create_server(("127.0.0.1", port)) as free:
         http = {"http": {"server_host": "127.0.0.1", "server_port": free.getsockname()[1]}}
-    for component in ("homeassistant", "persistent_notification", "intent", "conversation", *KINDS):
+    kept = {entry.domain for entry in hass.config_entries.async_entries()}  # by an earlier one in this folder
+    for component in ("homeassistant", "persistent_notification", "intent", "conversation", *KINDS, *kept):
         if not await async_setup_component(hass, component, http):
             sys.exit(f"Home Assistant's component {component} did not start")
     await hass.async_start()
@@ -215,7 +223,7 @@ async def start(folder):
 
 async def furnish(hass, home):
     """The home's rooms and devices; gives back the device of each entity's id."""
-    areas = {room: area_registry.async_get(hass).async_create(room).id for room in home["rooms"]}
+    areas = {room: area_registry.async_get(hass).async_get_or_create(room).id for room in home["rooms"]}
     devices, registry = {}, entity_registry.async_get(hass)
     for device in home["devices"]:
         entity = KINDS[device["domain"]](device)
@@ -248,12 +256,30 @@ def states(hass, devices):
             for state in hass.states.async_all() if state.entity_id in devices}
 
 
+async def answer(hass, agent, page, pipeline, request):
+    """What a request led to, with times by time.monotonic()."""
+    if pipeline:
+        return await page.run(pipeline, samples_of(request["sound"]), live=True)
+    told = {"turn_ended": time.monotonic(), "said": ""}
+    with contextlib.suppress(AssertionError):  # Home Assistant's own, when a model has called for the tenth time without an answer
+        result = await async_converse(hass, request["ask"], None, core.Context(), "en", agent)
+        told["said"] = result.response.speech.get("plain", {}).get("speech", "")
+    return told | {"sound_began": time.monotonic()}
+
+
 async def main():
     given = json.loads(sys.stdin.readline())
-    with tempfile.TemporaryDirectory() as folder:
-        hass = await start(folder)
+    async with contextlib.AsyncExitStack() as stack:
+        hass = await start(stack.enter_context(tempfile.TemporaryDirectory()))
         devices = await furnish(hass, given["home"])
-        agent = await agent_of(hass, given)
+        agent = page = pipeline = None
+        if given["agent"]:
+            agent = await agent_of(hass, given)
+        else:
+            page = await stack.enter_async_context(page_of(hass))
+            await token_for_tools(hass)
+            pipeline = await page.add_predgen(int(await hass.async_add_executor_job(sys.stdin.readline)), True)
+            await page.run(pipeline, text="Hello")  # by then the home's prompt has been read
         while line := await hass.async_add_executor_job(sys.stdin.readline):
             request = json.loads(line)
             for device in devices.values():
@@ -262,16 +288,11 @@ async def main():
             before = states(hass, devices)
             changed.clear()
             calls.clear()
-            began = time.monotonic()
-            try:
-                result = await async_converse(hass, request["ask"], None, core.Context(), "en", agent)
-                said = result.response.speech.get("plain", {}).get("speech", "")
-            except AssertionError:  # Home Assistant's own, when a model has called for the tenth time without an answer
-                said = ""
-            ended = time.monotonic()
+            told = await answer(hass, agent, page, pipeline, request)
             await hass.async_block_till_done()
-            print(json.dumps({"said": said, "before": before, "after": states(hass, devices), "calls": calls, "seconds": ended - began,
-                              "changed_after": changed[0] - began if changed else None}), flush=True)
+            ended, began = told.pop("turn_ended"), told.pop("sound_began", None)
+            print(json.dumps(told | {"before": before, "after": states(hass, devices), "calls": calls, "seconds": began and began - ended,
+                                     "changed_after": changed[0] - ended if changed else None}), flush=True)
         await hass.async_stop(force=True)
 
 

@@ -255,6 +255,9 @@ ToolResult ToolServer::run(const Tool& tool, const std::string& arguments,
   } catch (const UserError& error) {
     return {Status::kFailed, fmt::format("Error: {}", error.what())};
   } catch (const NotDone& error) {
+    if (!client->lost()) {  // else that is told
+      spdlog::warn("the tool server '{}' {}", entry_.name, first_line(error.what()));
+    }
     return {Status::kUnavailable, fmt::format("{} {}.", service, told(error))};
   } catch (const ServerError& error) {
     return {Status::kUnavailable, fmt::format("{} {}.{}", service, told(error), also), may};

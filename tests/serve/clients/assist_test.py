@@ -1,13 +1,14 @@
 """A real Home Assistant's Assist pipeline, whose ears and agent are predgen over Wyoming, and whose hands are Home
-Assistant's own MCP server: a light is on after a text and after speech; that a device has gone or a token has ended is said,
-and nothing hangs. Skipped without Home Assistant (PREDGEN_HOME_ASSISTANT, or what bench/home.py installs).
-The model is a written one, the recogniser a fake."""
+Assistant's own MCP server: a light is on after a text and after speech, and again after a restart of Home Assistant;
+that a device has gone or a token has ended is said, and nothing hangs. Skipped without Home Assistant
+(PREDGEN_HOME_ASSISTANT, or what bench/home.py installs). The model is a written one, the recogniser a fake."""
 
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.request
 from pathlib import Path
 
@@ -61,16 +62,27 @@ def check_requests(process, assistant, recogniser):
     check(not assistant.put(text="Hello")["error"] and tool_calls(process) == {"done": 2}, "no call")
 
 
+def check_restart(process, assistant):
+    assistant.put(off=LIGHT)
+    assistant.put(restart=0)
+    deadline = time.monotonic() + 90  # predgen tries again ever more seldom
+    while (answer := assistant.put(text=ASKED))["said"] != AFTER:
+        check(answer["states"][LIGHT] == "off" and time.monotonic() < deadline, f"a home that was restarted: {answer}")
+    check(answer["states"][LIGHT] == "on" and tool_calls(process)["done"] == 3, f"one call more: {tool_calls(process)}")
+
+
 def check_faults(process, assistant):
+    before = {"failed": 0, "unavailable": 0} | tool_calls(process)
     assistant.put(remove=LIGHT)
     answer = assistant.put(text=ASKED)
     check(answer["states"] == {"Table Lamp": "off"} and answer["said"] == "Sorry, that did not work.",
           f"a device that has gone: {answer}")
-    check(tool_calls(process) == {"done": 2, "failed": 1}, f"is no success: {tool_calls(process)}")
+    check(before | tool_calls(process) == before | {"failed": before["failed"] + 1}, f"is no success: {tool_calls(process)}")
     assistant.put(revoke=True)
     answer = assistant.put(text=ASKED)
     check(answer["said"] == "Sorry, that was not done: there is no connection to home.", f"a token that has ended: {answer}")
-    check(tool_calls(process) == {"done": 2, "failed": 1, "unavailable": 1}, f"is no success: {tool_calls(process)}")
+    after = before | {"failed": before["failed"] + 1, "unavailable": before["unavailable"] + 1}
+    check(tool_calls(process) == after, f"is no success: {tool_calls(process)}")
 
 
 python = Path(os.environ.get("PREDGEN_HOME_ASSISTANT", Path.home() / f".cache/predgen/home-assistant-{home.VERSION}")) / "bin/python"
@@ -91,6 +103,7 @@ with server("--wyoming-port", "0", "--mcp", folder / "home.json", "--constrain-n
             model=folder / "lamp") as process:
     assistant.put(wyoming=int(process.stdout.readline().rsplit(":", 1)[1]))
     check_requests(process, assistant, recogniser)
+    check_restart(process, assistant)
     check_faults(process, assistant)
 check("refuses the request (401): give it a key" in process.log, f"is told in a line: {process.log}")
 assistant.process.stdin.close()
