@@ -35,6 +35,9 @@ class BackgroundCalls {
 
   /// As ToolRunner::tools().
   virtual std::vector<Tool> tools() const = 0;
+  /// As ToolRunner::expected().
+  virtual std::optional<std::string> expected(const Tool& tool,
+                                              const std::string& arguments) const = 0;
   /// Begins what ToolRunner::run() does.
   virtual std::unique_ptr<BackgroundCall> begin(const Tool& tool, const std::string& arguments,
                                                 const std::stop_token& stop) = 0;
@@ -48,6 +51,10 @@ class ThreadedCalls : public BackgroundCalls {
   ~ThreadedCalls() override;
 
   std::vector<Tool> tools() const override { return runner_.tools(); }
+  std::optional<std::string> expected(const Tool& tool,
+                                      const std::string& arguments) const override {
+    return runner_.expected(tool, arguments);
+  }
   std::unique_ptr<BackgroundCall> begin(const Tool& tool, const std::string& arguments,
                                         const std::stop_token& stop) override;
 

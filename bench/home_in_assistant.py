@@ -257,14 +257,16 @@ def states(hass, devices):
 
 
 async def answer(hass, agent, page, pipeline, request):
-    """What a request led to, with times by time.monotonic()."""
+    """What a request led to, and when (time.monotonic()) the turn had ended and the answer was there."""
     if pipeline:
-        return await page.run(pipeline, samples_of(request["sound"]), live=True)
-    told = {"turn_ended": time.monotonic(), "said": ""}
+        told = await page.run(pipeline, samples_of(request["sound"]), live=True)
+        moments = told["moments"]
+        return told, moments.get("stt-vad-end", moments["run-end"]), moments.get("sound")
+    began, said = time.monotonic(), ""
     with contextlib.suppress(AssertionError):  # Home Assistant's own, when a model has called for the tenth time without an answer
         result = await async_converse(hass, request["ask"], None, core.Context(), "en", agent)
-        told["said"] = result.response.speech.get("plain", {}).get("speech", "")
-    return told | {"sound_began": time.monotonic()}
+        said = result.response.speech.get("plain", {}).get("speech", "")
+    return {"said": said}, began, time.monotonic()
 
 
 async def main():
@@ -288,10 +290,9 @@ async def main():
             before = states(hass, devices)
             changed.clear()
             calls.clear()
-            told = await answer(hass, agent, page, pipeline, request)
+            told, ended, answered = await answer(hass, agent, page, pipeline, request)
             await hass.async_block_till_done()
-            ended, began = told.pop("turn_ended"), told.pop("sound_began", None)
-            print(json.dumps(told | {"before": before, "after": states(hass, devices), "calls": calls, "seconds": began and began - ended,
+            print(json.dumps(told | {"before": before, "after": states(hass, devices), "calls": calls, "seconds": answered and answered - ended,
                                      "changed_after": changed[0] - ended if changed else None}), flush=True)
         await hass.async_stop(force=True)
 

@@ -71,19 +71,18 @@ class Page:
 
     async def run(self, pipeline, sound=b"", live=False, **given):
         """A request: a text, or sound, which `live` comes in real time, ends by Home Assistant's own voice detection and is
-        answered aloud. What was said and heard, an error, and when (time.monotonic()) the turn had ended and the answer's
-        sound was there."""
+        answered aloud. What was said and heard, an error, and when (time.monotonic()) each event came and, as "sound", the
+        answer's sound was there."""
         await self.begin(type="assist_pipeline/run", start_stage="stt" if sound else "intent", end_stage="tts" if live else "intent",
                          pipeline=pipeline, timeout=60, input={"sample_rate": RATE, "no_vad": not live} if sound else given)
-        told, sending = {"said": "", "error": "", "heard": ""}, None
+        told, sending = {"said": "", "error": "", "heard": "", "moments": {}}, None
         while True:
             event = (await self.socket.receive_json())["event"]
             data = event["data"] or {}
+            told["moments"][event["type"]] = time.monotonic()
             if event["type"] == "run-start" and sound:
                 handler = bytes([data["runner_data"]["stt_binary_handler_id"]])
                 sending = asyncio.create_task(self.send(handler, sound, live))
-            elif event["type"] == "stt-vad-end":
-                told["turn_ended"] = time.monotonic()
             elif event["type"] == "stt-end":
                 told["heard"] = data["stt_output"]["text"]
                 sending.cancel()
@@ -94,13 +93,13 @@ class Page:
             elif event["type"] == "tts-end":
                 async with self.session.get(data["tts_output"]["url"]) as answer:
                     told["sound_bytes"] = len(await answer.read())
-                    told["sound_began"] = time.monotonic()
+                    told["moments"]["sound"] = time.monotonic()
             elif event["type"] == "error":
                 told["error"] = data["message"]
             elif event["type"] == "run-end":
                 if sending:
                     sending.cancel()
-                return {"turn_ended": time.monotonic()} | told
+                return told
 
 
 async def owner_of(hass):

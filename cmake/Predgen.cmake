@@ -92,7 +92,7 @@ function(predgen_add_cuda_source target source)
   # -fmad=false: else the compiler may fuse a multiplication and an addition in one instance of a kernel and not in
   # another one, whose bits then differ.
   add_custom_command(OUTPUT ${object}
-    COMMAND ${PREDGEN_NVCC} -c ${input} -o ${object} -std=c++20 -O3 -fmad=false -ccbin ${CMAKE_CXX_COMPILER} ${codes}
+    COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${PREDGEN_NVCC} -c ${input} -o ${object} -std=c++20 -O3 -fmad=false -ccbin ${CMAKE_CXX_COMPILER} ${codes}
             --frandom-seed ${name} -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror,-fPIC ${host_headers}
             -I${PROJECT_SOURCE_DIR} -isystem ${cuda_headers} -MD -MF ${object}.d
     DEPENDS ${input} DEPFILE ${object}.d COMMENT "Compiling ${source} for CUDA" VERBATIM)

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -48,6 +49,9 @@ class SimulatedCalls : public act::BackgroundCalls {
   std::vector<act::Tool> tools() const override;
   std::unique_ptr<act::BackgroundCall> begin(const act::Tool& tool, const std::string& arguments,
                                              const std::stop_token& stop) override;
+  std::optional<std::string> expected(const act::Tool&, const std::string&) const override {
+    return std::nullopt;
+  }
   /// All calls so far, in order.
   const std::vector<Begun>& begun() const { return begun_; }
 

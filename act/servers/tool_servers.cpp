@@ -307,7 +307,9 @@ ToolResult ToolServers::run(const Tool& tool, const std::string& arguments,
   const auto server =
       std::ranges::find_if(servers_, [&](const auto& one) { return one->name() == tool.server; });
   PREDGEN_CHECK(server != servers_.end(), "no server '{}'", tool.server);
-  return (*server)->run(tool, arguments, stop, on_progress);
+  ToolResult result = (*server)->run(tool, arguments, stop, on_progress);
+  if (result.status == ToolResult::Status::kDone) expected_.learn(tool, arguments, result.text);
+  return result;
 }
 
 }  // namespace predgen::act

@@ -114,8 +114,9 @@ bool EarlyCalls::is_coming(const std::vector<ToolCall>& calls) {
   bool is_missing = false;
   for (const ToolCall& call : calls) {
     const auto entry = find(canonical_call(call));
-    if (entry == entries_.end() || !(entry->running || stands(*entry))) return false;
-    is_missing = is_missing || entry->running;
+    if (entry == entries_.end() ? !expected(call) : !entry->running && !stands(*entry))
+      return false;
+    is_missing = is_missing || (entry != entries_.end() && entry->running);
   }
   return is_missing;
 }
@@ -128,18 +129,29 @@ void EarlyCalls::wait(Seconds most) {
   running->running->take_progress();
 }
 
-std::optional<std::vector<Message>> EarlyCalls::results(size_t round, size_t num_before,
-                                                        std::vector<ToolCall>& calls) {
+std::optional<std::string> EarlyCalls::expected(const ToolCall& call) const {
+  const std::vector<act::Tool> tools = calls_.tools();
+  const auto tool = std::ranges::find(tools, call.name, &act::Tool::name);
+  const bool may_be = tool != tools.end() && tool->effects != act::Effects::kRead && !tool->asks;
+  return may_be ? calls_.expected(*tool, call.arguments) : std::nullopt;
+}
+
+std::optional<EarlyCalls::Results> EarlyCalls::results(size_t round, size_t num_before,
+                                                       std::vector<ToolCall>& calls) {
   if (static_cast<int64_t>(round) >= options_.max_rounds) return std::nullopt;
-  std::vector<Message> messages;
+  Results results;
   int64_t number = num_calls_before_ + static_cast<int64_t>(num_before);
   for (ToolCall& call : calls) {
     const auto entry = find(canonical_call(call));
-    if (entry == entries_.end() || !stands(*entry)) return std::nullopt;
+    const bool is_there = entry != entries_.end() && stands(*entry);
+    const std::optional<std::string> text =
+        is_there ? std::optional(entry->result.text) : expected(call);
+    if (!text) return std::nullopt;
     call.id = call_id(number++);
-    messages.push_back({.role = "tool", .content = entry->result.text, .tool_call_id = call.id});
+    results.messages.push_back({.role = "tool", .content = *text, .tool_call_id = call.id});
+    results.are_expected = results.are_expected || !is_there;
   }
-  return messages;
+  return results;
 }
 
 std::optional<EarlyCalls::Taken> EarlyCalls::take(const act::Tool& tool, const ToolCall& call) {

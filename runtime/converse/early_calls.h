@@ -39,15 +39,17 @@ class EarlyCalls {
   /// The draft of `round` has these calls: begins what may run by now, and cancels what the draft
   /// does not call any more.
   void note(size_t round, const std::vector<DraftedCall>& calls);
-  /// Whether results of these calls are missing, and all of those run.
+  /// Whether results of these calls are missing, and all of those that only read run.
   bool is_coming(const std::vector<ToolCall>& calls);
   /// Waits until one has ended, or for `most`.
   void wait(Seconds most);
+  struct Results {
+    std::vector<Message> messages;
+    bool are_expected = false;  // some are guesses: of calls with effects, which are not made
+  };
   /// What follows a draft that ends with `calls`, which get their ids, in `round`, with
-  /// `num_before` calls in earlier rounds: the messages of their results. nullopt: not all are
-  /// there.
-  std::optional<std::vector<Message>> results(size_t round, size_t num_before,
-                                              std::vector<ToolCall>& calls);
+  /// `num_before` calls in earlier rounds. nullopt: not all results are there, or expected.
+  std::optional<Results> results(size_t round, size_t num_before, std::vector<ToolCall>& calls);
 
   // When the words are final.
 
@@ -85,6 +87,8 @@ class EarlyCalls {
   void collect();
   /// The same, and cancels all once the budget is spent, which is for calls before the last word.
   void poll();
+  /// What a call that does not run while the user speaks will probably say.
+  std::optional<std::string> expected(const ToolCall& call) const;
   Entries::iterator find(const std::string& key);
   bool is_young(const Entry& entry) const;
   bool stands(const Entry& entry) const;

@@ -93,6 +93,10 @@ class ToolRounds {
                                                const std::stop_token& stop) override {
       return calls.begin(tool, arguments, stop);
     }
+    std::optional<std::string> expected(const act::Tool& tool,
+                                        const std::string& arguments) const override {
+      return calls.expected(tool, arguments);
+    }
     act::BackgroundCalls& calls;
     ToolSet others{};
     bool are_offered = true;

@@ -31,7 +31,8 @@ void TurnDrafts::work_on(const Transcript& heard) {
     return;
   }
   std::optional<TurnResult> drafted =
-      draft(heard, 0, rendered.ids, end_reader(heard, rendered), /*is_first_said=*/true);
+      draft(heard, 0, rendered.ids, end_reader(heard, rendered), /*is_first_said=*/true,
+            /*is_told=*/true);
   if (!drafted) return;
   const bool has_sentence = !drafted->first_sentence.empty(), has_call = !drafted->calls.empty();
   const bool is_whole = has_sentence || drafted->stop_reason == StopReason::kStopToken;
@@ -73,7 +74,7 @@ PromptReader TurnDrafts::end_reader(const Transcript& heard,
 
 std::optional<TurnResult> TurnDrafts::draft(const Transcript& heard, size_t round,
                                             const TokenIds& prompt, const PromptReader& end,
-                                            bool is_first_said) {
+                                            bool is_first_said, bool is_told) {
   const TurnConfig& config = session_.config.turn;
   InputTimeSpeculator& speculator = session_.speculator;
   DraftedRounds::Round& drafted = session_.drafts.enter(round, prompt);
@@ -113,7 +114,7 @@ std::optional<TurnResult> TurnDrafts::draft(const Transcript& heard, size_t roun
         take(reader.push(tokens));
         if (!is_verified) accepted_bytes = reader.text().size();
         is_verified = !speculator.is_verifying();
-        turn_.observer.on_draft(reader.text(), *accepted_bytes);
+        if (is_told) turn_.observer.on_draft(reader.text(), *accepted_bytes);
         return num_sentences < speculator.verifier().num_sentences() && !turn_.is_outdated(heard);
       },
       limits, end);
@@ -147,21 +148,23 @@ void TurnDrafts::go_on(const Transcript& heard, const History::Prompt& rendered,
     note_calls(heard, round, drafted.calls);
     const bool is_whole = drafted.stop_reason == StopReason::kStopToken && !drafted.calls.empty();
     if (!session_.early || !is_whole || !await(heard, drafted.calls)) return;
-    const std::optional<std::vector<Message>> results =
+    const std::optional<EarlyCalls::Results> results =
         session_.early->results(round, num_calls, drafted.calls);
     if (!results) return;
     if (!before) before.emplace(session_.history);
     before->drop(num_dropped);
     if (round == 0) before->add({.role = "user", .content = heard.text});
     before->add(answer_message(drafted, session_.tokenizer.stop_tokens()));
-    for (const Message& result : *results) before->add(result);
+    for (const Message& result : results->messages) before->add(result);
     const History::Prompt next = session_.prompt(*before, "");
     if (std::ssize(next.ids) > session_.speculator.context_length()) return;
     num_dropped = next.dropped_rounds;
     num_calls += drafted.calls.size();
     is_first_said = is_first_said && drafted.first_sentence.empty();
-    std::optional<TurnResult> more = draft(heard, round + 1, next.ids, {}, is_first_said);
-    if (!more) return;
+    std::optional<TurnResult> more =
+        draft(heard, round + 1, next.ids, {}, is_first_said, !results->are_expected);
+    // Nothing is read behind an effect that is not there yet.
+    if (!more || results->are_expected) return;
     drafted = *std::move(more);
   }
 }

@@ -9,8 +9,8 @@
 namespace predgen {
 
 /// What a session does for a turn while the user speaks: it drafts the answer, also behind results
-/// of tools that only read (EarlyCalls), or only runs the prompt (InputTimeWork). Used by one
-/// thread; borrows the turn.
+/// of tools that only read, and behind what other tools will probably say (EarlyCalls), or only
+/// runs the prompt (InputTimeWork). Used by one thread; borrows the turn.
 class TurnDrafts {
  public:
   explicit TurnDrafts(CurrentTurn& turn) : turn_(turn), session_(turn.session) {}
@@ -21,11 +21,11 @@ class TurnDrafts {
  private:
   /// Drafts the answer to `prompt`, `round` rounds of calls further on; nullopt: newer words came
   /// before anything was verified, or no more may be drafted. `is_first_said`: what the voice
-  /// would get first is in this round.
+  /// would get first is in this round. `is_told`: the observer sees it.
   std::optional<TurnResult> draft(const Transcript& heard, size_t round, const TokenIds& prompt,
-                                  const PromptReader& reader, bool is_first_said);
+                                  const PromptReader& reader, bool is_first_said, bool is_told);
   /// Has the calls of a draft of round 0 run as far as they may, and drafts on behind their
-  /// results. `rendered`: `heard` as a prompt.
+  /// results, or once behind guesses, which nobody is told of. `rendered`: `heard` as a prompt.
   void go_on(const Transcript& heard, const History::Prompt& rendered, TurnResult drafted);
   /// The calls of a draft, with how often they were kept; tells the observer, and who runs them.
   void note_calls(const Transcript& heard, size_t round, const std::vector<ToolCall>& calls);

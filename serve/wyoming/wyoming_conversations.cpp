@@ -54,7 +54,7 @@ std::shared_ptr<WyomingConversation> WyomingConversations::try_enter(
     place->conversation->hand_to(client);
   } else {
     if (place == kept_.end()) {
-      make_room(/*is_guess=*/false, old);
+      make_room(client.peer, /*is_guess=*/false, old);
       if (is_full()) refuse();
       place = add(id, client.peer);
     }
@@ -65,6 +65,7 @@ std::shared_ptr<WyomingConversation> WyomingConversations::try_enter(
   place->is_named = client.has_id;
   place->heard.reset();
   place->entered = host_.clock.now();
+  ++place->num_turns;
   kept_.splice(kept_.end(), kept_, place);
   return place->conversation;
 }
@@ -76,7 +77,7 @@ int64_t WyomingConversations::listen(const std::string& peer) {
   if (num_turns(peer, /*with_heard=*/true) >= share_of_address(max_conversations_)) return 0;
   Place place = find_last(peer);
   if (place == kept_.end()) {
-    make_room(/*is_guess=*/true, old);
+    make_room(peer, /*is_guess=*/true, old);
     if (is_full()) return 0;
     place = add(std::nullopt, peer);
   }
@@ -143,7 +144,7 @@ void WyomingConversations::drop_late(std::list<Kept>& old) {
   }
 }
 
-void WyomingConversations::make_room(bool is_guess, std::list<Kept>& old) {
+void WyomingConversations::make_room(const std::string& peer, bool is_guess, std::list<Kept>& old) {
   const auto remove = [&](const std::function<bool(const Kept&)>& must_go) REQUIRES(mutex_) {
     for (auto one = kept_.begin(); one != kept_.end();) {
       const Place next = std::next(one);
@@ -157,7 +158,9 @@ void WyomingConversations::make_room(bool is_guess, std::list<Kept>& old) {
   // A guess takes the place of no other, nor of what its client may still go on with. A client
   // first takes that of what no other has named.
   remove([&](const Kept& one) REQUIRES(mutex_) {
-    return is_full() && (is_guess ? !one.heard && !is_recent(one) : !one.is_named);
+    if (!is_full()) return false;
+    if (!is_guess) return !one.is_named;
+    return !one.heard && (!is_recent(one) || (one.peer == peer && is_left(one)));
   });
   if (!is_guess) remove([&](const Kept&) REQUIRES(mutex_) { return is_full(); });
 }
@@ -190,7 +193,20 @@ WyomingConversations::Place WyomingConversations::find_last(const std::string& p
     return one.peer == peer && one.id && one.conversation->is_free() && !is_over(one) &&
            is_recent(one);
   });
-  return last == kept_.rend() ? kept_.end() : std::prev(last.base());
+  if (last == kept_.rend()) return kept_.end();
+  // Who began a new one although another was recent probably does so each time.
+  const bool begins_anew =
+      last->num_turns == 1 && std::any_of(std::next(last), kept_.rend(), [&](const Kept& one) {
+        return one.peer == peer && one.id && is_recent(one);
+      });
+  return begins_anew ? kept_.end() : std::prev(last.base());
+}
+
+bool WyomingConversations::is_left(const Kept& one) const {
+  const auto at = std::ranges::find_if(kept_, [&](const Kept& other) { return &other == &one; });
+  return one.num_turns == 1 && std::any_of(std::next(at), kept_.end(), [&](const Kept& later) {
+           return later.peer == one.peer && later.id;
+         });
 }
 
 WyomingConversations::Place WyomingConversations::add(std::optional<std::string> id,

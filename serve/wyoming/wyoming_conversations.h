@@ -60,6 +60,7 @@ class WyomingConversations {
     bool is_named = false;          // a client has chosen or used the id
     std::string peer;
     Seconds entered{0};
+    int64_t num_turns = 0;
     std::shared_ptr<WyomingConversation> conversation;
     std::optional<Heard> heard{};
   };
@@ -78,14 +79,14 @@ class WyomingConversations {
   void give_up(Place heard, std::list<Kept>& old) REQUIRES(mutex_);
   void drop_late(std::list<Kept>& old) REQUIRES(mutex_);
   /// Removes what is over and, if need be, what gives way to a client, or to a mere guess.
-  void make_room(bool is_guess, std::list<Kept>& old) REQUIRES(mutex_);
+  void make_room(const std::string& peer, bool is_guess, std::list<Kept>& old) REQUIRES(mutex_);
 
   Place find(const std::string& peer, const std::string& id) REQUIRES(mutex_);
   Place find_turn(int64_t turn) REQUIRES(mutex_);
   /// The one that waits with these words, for a client of conversation `id`.
   Place find_heard(const std::string& peer, const std::string& id, const std::string& text)
       REQUIRES(mutex_);
-  /// One to which a new turn of this client most likely belongs.
+  /// One to which a new turn of this client most likely belongs; the end: a new one.
   Place find_last(const std::string& peer) REQUIRES(mutex_);
   Place add(std::optional<std::string> id, const std::string& peer) REQUIRES(mutex_);
   bool is_full() const REQUIRES(mutex_) { return std::ssize(kept_) >= max_conversations_; }
@@ -93,6 +94,8 @@ class WyomingConversations {
   bool is_over(const Kept& one) const;
   /// Whether a new turn could still continue it.
   bool is_recent(const Kept& one) const;
+  /// Whether its client has begun another one after a single turn.
+  bool is_left(const Kept& one) const REQUIRES(mutex_);
   /// One client's turns in progress, and those that are only heard.
   int64_t num_turns(const std::string& peer, bool with_heard) const REQUIRES(mutex_);
   [[noreturn]] void refuse() const;

@@ -33,10 +33,17 @@ class ScheduledCalls : public act::BackgroundCalls {
     return std::make_unique<Call>(*this, answer(tool, arguments), stop);
   }
 
+  std::optional<std::string> expected(const act::Tool& tool,
+                                      const std::string& arguments) const override {
+    return guess(tool, arguments);
+  }
+
   std::vector<act::Tool> offered{
       {.name = "lamp", .server = "home", .own_name = "lamp", .effects = act::Effects::kRead}};
   std::function<Outcome(const act::Tool&, const std::string&)> answer =
       [](const act::Tool&, const std::string&) { return Outcome(); };
+  std::function<std::optional<std::string>(const act::Tool&, const std::string&)> guess =
+      [](const act::Tool&, const std::string&) { return std::nullopt; };
   std::function<void()> on_wait = [] {};  // at least every 50 ms of a wait
   std::vector<std::string> begun;
   int64_t num_alive = 0;  // not destroyed

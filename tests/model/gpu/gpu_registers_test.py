@@ -9,7 +9,9 @@ usage: gpu_registers_test.py module MODULE ARCHITECTURES TOOLS LAUNCHES [--write
 """
 
 import collections
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,8 +45,10 @@ else:
     nvcc, headers, compiler = arguments[:3]
     with tempfile.TemporaryDirectory() as folder:
         codes = [part for a in wanted for part in ("-gencode", f"arch=compute_{a},code=sm_{a}")]
-        subprocess.run([nvcc, "-c", root / "kernels/gpu/gpu_kernels_cuda.cu", "-o", f"{folder}/kernels.o", "-std=c++20",
-                        "-O3", "-fmad=false", "-ccbin", compiler, *codes, f"-I{root}", "-isystem", headers], check=True)
+        kept = [ccache] if (ccache := shutil.which("ccache")) else []
+        subprocess.run([*kept, nvcc, "-c", root / "kernels/gpu/gpu_kernels_cuda.cu", "-o", f"{folder}/kernels.o", "-std=c++20",
+                        "-O3", "-fmad=false", "-ccbin", compiler, *codes, f"-I{root}", "-isystem", headers],
+                       check=True, env=os.environ | {"CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "1"})
         kernels = read_kernels(pathlib.Path(f"{folder}/kernels.o"), tools)
     assert {kernel.capability for kernel in kernels} == set(wanted)
 

@@ -73,10 +73,10 @@ TEST(EarlyCalls, GiveTheirResultsAsMessages) {
   desk.early.wait(Seconds(5));
   EXPECT_DOUBLE_EQ(desk.clock.now().count(), 1);
   EXPECT_FALSE(desk.early.is_coming(calls));
-  const auto messages = desk.early.results(1, 2, calls);
-  ASSERT_TRUE(messages);
-  EXPECT_EQ(messages->front().content, "seen");
-  EXPECT_EQ(messages->front().tool_call_id, "call00009");
+  const auto results = desk.early.results(1, 2, calls);
+  ASSERT_TRUE(results);
+  EXPECT_EQ(results->messages.front().content, "seen");
+  EXPECT_EQ(results->messages.front().tool_call_id, "call00009");
   EXPECT_EQ(calls[0].id, "call00009");
   EXPECT_FALSE(desk.early.results(4, 0, calls));  // too many rounds
   EXPECT_THAT(desk.lines, ElementsAre("look: running while you speak",

@@ -154,7 +154,8 @@ struct Said {
 struct Campaign {
   std::set<std::string> faults;
   int64_t num_turns = 0, num_interrupted = 0, num_begun = 0, num_kept = 0, num_hidden = 0,
-          num_discarded = 0, num_effects = 0, num_asked = 0, num_failed = 0, num_rounds = 0;
+          num_discarded = 0, num_effects = 0, num_asked = 0, num_failed = 0, num_rounds = 0,
+          num_guessed = 0;
   void check(bool is_right, const std::string& what) {
     if (!is_right) faults.insert(what);
   }
@@ -173,6 +174,9 @@ class TwoConversations {
     if (fault == Fault::kLyingHint) early_.calls.offered[2].effects = Effects::kRead;
     early_.calls.answer = [this](const act::Tool& tool, const std::string& arguments) {
       return run_tool(tool, arguments);
+    };
+    early_.calls.guess = [this](const act::Tool&, const std::string& arguments) {
+      return guess(arguments);
     };
     plain_.calls.answer = [this](const act::Tool& tool, const std::string& arguments) {
       return outcome_of(told_result(tool.name + arguments));
@@ -249,6 +253,17 @@ class TwoConversations {
     outcome.seconds = seconds;
     campaign_.num_failed += outcome.status != Status::kDone;
     return outcome;
+  }
+  /// At what a tool with effects will say: often right.
+  std::optional<std::string> guess(const std::string& arguments) {
+    switch (random_.below(4)) {
+      case 0:
+        return std::nullopt;
+      case 1:
+        return "w9";
+      default:
+        return arguments.substr(arguments.size() - 3, 1) + std::to_string((num_effects_ + 1) % 3);
+    }
   }
   /// What a tool that says this has come to.
   static ScheduledCalls::Outcome outcome_of(const std::string& text) {
@@ -369,6 +384,8 @@ class TwoConversations {
     }
     check(said_of(early_) == said_of(plain_), "other words are spoken");
     campaign_.num_kept += result.metrics.early_calls_kept;
+    campaign_.num_guessed += !result.calls.empty() && result.metrics.early_calls_kept == 0 &&
+                             result.metrics.nfe_to_first_sentence == 0;
     campaign_.num_hidden +=
         result.metrics.early_calls_kept > 0 && result.metrics.nfe_to_first_sentence == 0;
   }
@@ -408,12 +425,14 @@ TEST(RandomTools, ChangeNothingButTheWait) {
       "sum",
       fmt::format(
           "{} turns, {} interrupted, {} rounds, {} early calls, {} kept, {} discarded, {} turns "
-          "without a pass, {} effects, {} asked, {} failures",
+          "without a pass, {} with a right guess, {} effects, {} asked, {} failures",
           all.num_turns, all.num_interrupted, all.num_rounds, all.num_begun, all.num_kept,
-          all.num_discarded, all.num_hidden, all.num_effects, all.num_asked, all.num_failed));
+          all.num_discarded, all.num_hidden, all.num_guessed, all.num_effects, all.num_asked,
+          all.num_failed));
   if (end - begin < 100) return;
   EXPECT_GT(all.num_kept, all.num_turns / 20) << "early calls are to be of use";
   EXPECT_GT(all.num_hidden, all.num_turns / 50) << "and to hide tools";
+  EXPECT_GT(all.num_guessed, all.num_turns / 100) << "and guesses hide passes";
   EXPECT_GT(all.num_discarded, all.num_turns / 20) << "words are to change";
   EXPECT_GT(all.num_effects, all.num_turns / 20);
   EXPECT_GT(all.num_interrupted, all.num_turns / 20);

@@ -123,6 +123,45 @@ TEST(EarlyToolRounds, NothingWithEffectsRunsBeforeTheWordsAreFinal) {
   }
 }
 
+TEST(EarlyToolRounds, AnswersAreDraftedBehindWhatAnEffectWillProbablySay) {
+  for (const std::string guess : {"on", "off", ""}) {
+    TimedTalk talk;
+    talk.calls.offered[0].effects = act::Effects::kIdempotent;
+    talk.next.seconds = 0;
+    talk.calls.guess = [&](const auto&, const auto&) {
+      return guess.empty() ? std::nullopt : std::optional(guess);
+    };
+    talk.observer.on_draft = [](const std::string& draft, size_t) {
+      EXPECT_THAT(draft, testing::Not(testing::HasSubstr("It says"))) << "nobody sees a guess";
+    };
+    talk.observer.on_transcript = [&](const Transcript&) {
+      EXPECT_THAT(talk.calls.begun, IsEmpty());
+    };
+    const TurnResult result = talk.run({partial("the red", 0.1), final_one("the red", 20)});
+    EXPECT_EQ(result.text, "It says on. Go on!");
+    EXPECT_EQ(talk.calls.begun.size(), 1u);
+    EXPECT_EQ(result.metrics.nfe_to_first_sentence == 0, guess == "on") << guess;
+    EXPECT_EQ(*result.metrics.audio_latency == 0, guess == "on") << guess;
+    EXPECT_EQ(result.metrics.early_calls, 0);
+  }
+}
+
+TEST(EarlyToolRounds, NothingIsReadBehindAnEffectThatIsNotThereYet) {
+  TimedTalk talk({}, [](const std::string& user) -> std::string {
+    if (user.ends_with(">on")) return R"(<tool_call>{"name": "look", "arguments": {}}</tool_call>)";
+    return call_with_last_word(user);
+  });
+  talk.calls.offered[0].effects = act::Effects::kIdempotent;
+  talk.calls.offered.push_back(
+      {.name = "look", .server = "home", .own_name = "look", .effects = act::Effects::kRead});
+  talk.calls.guess = [](const auto&, const auto&) { return "on"; };
+  talk.observer.on_transcript = [&](const Transcript&) {
+    EXPECT_THAT(talk.calls.begun, IsEmpty());
+  };
+  talk.run({partial("the red", 0.1), partial("is the red", 5), final_one("is the red", 20)});
+  EXPECT_THAT(talk.calls.begun, ElementsAre(R"(lamp {"room":"red"})", "look {}"));
+}
+
 TEST(EarlyToolRounds, WhatAToolSaysMayCallAnother) {
   TimedTalk talk({}, [](const std::string& user) -> std::string {
     if (user.ends_with(">on")) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/recogniser_desk.h"
@@ -117,6 +119,30 @@ TEST(WyomingHearing, GoesOnInTheConversationThatWasUsedLast) {
   second.say("a table for two", "c");
   EXPECT_EQ(second.answer(), "Yes I can. It is two!");
   EXPECT_THAT(house.last_prompt(), HasSubstr("<user>one"));
+}
+
+TEST(WyomingHearing, BeginsAnewIfItsClientDoesSoEachTime) {
+  HearingHouse house;
+  Service service(house, /*max_conversations=*/2);
+  const std::vector<std::string> words{"one", "two", "three", "four", "five"};
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string last = "a table for " + words[i];
+    Ear(house, service).end(last);
+    settle(house, last + "<end><assistant>Yes I can.");
+    // The second one may still be of the first one's conversation.
+    EXPECT_EQ(saw_together(house, last, "a table for one"), i <= 1) << last;
+    Visit visit(service);
+    visit.say(last, "c" + words[i]);
+    visit.answer();
+    const std::string kept = fmt::format("predgen_kept_first_sentences_total {}\n", i == 0 ? 1 : i);
+    EXPECT_THAT(house.metrics.text({}), HasSubstr(kept));
+  }
+  Visit visit(service);
+  visit.say("and six", "cfive");  // now it has gone on
+  visit.answer();
+  Ear(house, service).end("seven");
+  settle(house, "seven<end><assistant>Yes I can.");
+  EXPECT_TRUE(saw_together(house, "seven", "and six"));
 }
 
 TEST(WyomingHearing, IsNotMixedUpWithOtherTurns) {
