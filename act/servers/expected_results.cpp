@@ -71,8 +71,7 @@ void ExpectedResults::learn(const Tool& tool, const std::string& arguments,
   Known one{tool.server, tool.own_name, Json::parse(arguments), result};
   const Lock lock(mutex_);
   std::erase_if(known_, [&](const Known& other) {
-    return other.server == one.server && other.name == one.name &&
-           other.arguments == one.arguments;
+    return other.server == one.server && other.name == one.name && other.arguments == one.arguments;
   });
   known_.push_front(std::move(one));
   if (known_.size() > kMostKnown) known_.pop_back();

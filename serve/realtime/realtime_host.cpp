@@ -41,12 +41,15 @@ Sequence SharedOpenings::read(const std::string& key, const TokenIds& opening,
   const int64_t length = std::ssize(opening) - 1;
   Sequence sequence = cache_.take(key, opening);
   share(key, opening, sequence);
+  // Another conversation's turn does not wait for this.
+  const auto has_more = [&] { return cache_.num_cached(key, opening) > sequence.num_cached(); };
   while (sequence.num_cached() < length && may_read()) {
     sequence.truncate(std::min(sequence.num_cached() + kPiece, length));
     engine_.run({.sequence = &sequence, .priority = Priority::kSpeculative, .should_stop = [&] {
-                   return !may_read();
+                   return !may_read() || has_more();
                  }});
     sequence.append(TokenSpan(opening).subspan(sequence.tokens().size()));
+    if (has_more()) sequence = cache_.take(key, opening);
     share(key, opening, sequence);
   }
   return sequence;

@@ -46,7 +46,8 @@ TEST(ExpectedResults, NeedTheSameNamesOfArgumentsAndServer) {
 TEST(ExpectedResults, ReplaceNothingTwiceAndNoCrumbs) {
   ExpectedResults results;
   results.learn(kOn, R"({"area": "Hall", "name": "Lamp", "to": "on"})", "Hall, Lamp, one");
-  EXPECT_EQ(results.find(kOn, R"({"area": "Lamp", "name": "Hall", "to": "off"})"), "Lamp, Hall, one");
+  EXPECT_EQ(results.find(kOn, R"({"area": "Lamp", "name": "Hall", "to": "off"})"),
+            "Lamp, Hall, one");
   results.learn(kOn, R"({"domain": ["light", "fan"]})", "light and fan");
   EXPECT_EQ(results.find(kOn, R"({"domain": ["switch", "cover"]})"), "switch and cover");
 }
@@ -59,7 +60,8 @@ TEST(ExpectedResults, AreOfEffectsAndShort) {
   EXPECT_EQ(results.find(kOn, "{}"), std::nullopt);
   for (int i = 0; i < 100; ++i) results.learn(kOn, named(std::to_string(i)), std::to_string(i));
   EXPECT_EQ(results.find(kOn, named("99")), "99");
-  EXPECT_EQ(results.find(kOn, named("0")), "99") << "forgotten; numbers of two digits are not replaced";
+  EXPECT_EQ(results.find(kOn, named("0")), "99")
+      << "forgotten; numbers of two digits are not replaced";
 }
 
 }  // namespace

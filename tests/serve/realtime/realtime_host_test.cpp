@@ -135,6 +135,19 @@ TEST(SharedOpenings, WordsEndTheReadingAndNothingIsReadTwice) {
   EXPECT_LT(home.num_read(), before + kTurn) << "what a turn has read is shared, too";
 }
 
+TEST(SharedOpenings, ReadingEndsWhenATurnHasReadAll) {
+  const TemporaryFolder folder;
+  Home home(folder.path());
+  home.engine.yield_speculation(/*tokens_a_pass=*/1);
+  WyomingConversation first(home.host);
+  EXPECT_TRUE(home.has_read(10));
+  Talk talk(home);
+  EXPECT_EQ(text_of(talk.ask("one")), "You said: one. Go on!");
+  EXPECT_TRUE(stays_true(std::chrono::milliseconds(200), [&] {
+    return home.num_read() < kOpeningLength + 256 + kTurn;
+  })) << home.num_read();
+}
+
 TEST(SharedOpenings, NobodysPassIsMuchLongerForIt) {
   const TemporaryFolder folder;
   Home home(folder.path());

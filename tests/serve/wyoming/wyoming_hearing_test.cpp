@@ -123,7 +123,7 @@ TEST(WyomingHearing, GoesOnInTheConversationThatWasUsedLast) {
 
 TEST(WyomingHearing, BeginsAnewIfItsClientDoesSoEachTime) {
   HearingHouse house;
-  Service service(house, /*max_conversations=*/2);
+  Service service(house, /*max_conversations=*/3);
   const std::vector<std::string> words{"one", "two", "three", "four", "five"};
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string last = "a table for " + words[i];
