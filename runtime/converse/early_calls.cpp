@@ -14,6 +14,7 @@ std::string call_id(int64_t number) { return fmt::format("call{:05}", number % 1
 void EarlyCalls::begin_turn(const std::stop_token& stop, int64_t num_calls) {
   stop_ = stop;
   entries_.clear();
+  settled_.clear();
   spent_ = Seconds(0);
   num_begun_ = num_kept_ = 0;
   num_calls_before_ = num_calls;
@@ -21,6 +22,10 @@ void EarlyCalls::begin_turn(const std::stop_token& stop, int64_t num_calls) {
 
 void EarlyCalls::note(size_t round, const std::vector<DraftedCall>& calls) {
   poll();
+  settled_.clear();
+  for (const DraftedCall& drafted : calls) {
+    if (drafted.num_kept >= options_.early_stable) settled_.push_back(drafted.key);
+  }
   const auto is_gone = [&](const Entry& entry) {
     return entry.round == round && entry.running &&
            std::ranges::find(calls, entry.key, &DraftedCall::key) == calls.end();
@@ -130,6 +135,7 @@ void EarlyCalls::wait(Seconds most) {
 }
 
 std::optional<std::string> EarlyCalls::expected(const ToolCall& call) const {
+  if (std::ranges::find(settled_, canonical_call(call)) == settled_.end()) return std::nullopt;
   const std::vector<act::Tool> tools = calls_.tools();
   const auto tool = std::ranges::find(tools, call.name, &act::Tool::name);
   const bool may_be = tool != tools.end() && tool->effects != act::Effects::kRead && !tool->asks;

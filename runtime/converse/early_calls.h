@@ -87,7 +87,8 @@ class EarlyCalls {
   void collect();
   /// The same, and cancels all once the budget is spent, which is for calls before the last word.
   void poll();
-  /// What a call that does not run while the user speaks will probably say.
+  /// What a call of the last note() that does not run while the user speaks will probably say,
+  /// once it may be acted on.
   std::optional<std::string> expected(const ToolCall& call) const;
   Entries::iterator find(const std::string& key);
   bool is_young(const Entry& entry) const;
@@ -103,7 +104,8 @@ class EarlyCalls {
   // Of the turn:
   std::stop_token stop_;
   Entries entries_;
-  Seconds spent_{0};  // by calls that are over
+  std::vector<std::string> settled_;  // keys of the last note() that were kept long enough
+  Seconds spent_{0};                  // by calls that are over
   int64_t num_begun_ = 0, num_kept_ = 0, num_calls_before_ = 0;
 };
 

@@ -137,13 +137,29 @@ TEST(EarlyToolRounds, AnswersAreDraftedBehindWhatAnEffectWillProbablySay) {
     talk.observer.on_transcript = [&](const Transcript&) {
       EXPECT_THAT(talk.calls.begun, IsEmpty());
     };
-    const TurnResult result = talk.run({partial("the red", 0.1), final_one("the red", 20)});
+    const TurnResult result =
+        talk.run({partial("the red", 0.1), partial("is the red", 5), final_one("is the red", 20)});
     EXPECT_EQ(result.text, "It says on. Go on!");
     EXPECT_EQ(talk.calls.begun.size(), 1u);
     EXPECT_EQ(result.metrics.nfe_to_first_sentence == 0, guess == "on") << guess;
     EXPECT_EQ(*result.metrics.audio_latency == 0, guess == "on") << guess;
     EXPECT_EQ(result.metrics.early_calls, 0);
   }
+}
+
+TEST(EarlyToolRounds, NothingIsGuessedBeforeLaterWordsHaveKeptTheCall) {
+  TimedTalk talk;
+  talk.calls.offered[0].effects = act::Effects::kIdempotent;
+  int64_t num_guesses = 0;
+  talk.calls.guess = [&](const auto&, const auto&) {
+    ++num_guesses;
+    return "on";
+  };
+  talk.run({partial("the red", 0.1), final_one("the red", 20)});
+  EXPECT_EQ(num_guesses, 0);
+  talk.run(
+      {partial("is the red", 30), partial("so is the red", 35), final_one("so is the red", 50)});
+  EXPECT_GT(num_guesses, 0);
 }
 
 TEST(EarlyToolRounds, NothingIsReadBehindAnEffectThatIsNotThereYet) {
