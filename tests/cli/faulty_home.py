@@ -13,8 +13,9 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-ACT_WITHIN, PATIENCE = 3, 1.5  # seconds: --act-within, and the time-out of a call that switches
-HANG = 2 * PATIENCE
+# Seconds: --act-within, how long a call may take to arrive on a busy machine, and what a call that switches has.
+ACT_WITHIN, LATE, PATIENCE = 3, 5, 1.5
+HANG, SLOW_LOOK = 2 * PATIENCE, ACT_WITHIN + LATE + 1
 CHANGED = b'data: {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}\n\n'
 
 
@@ -46,9 +47,10 @@ class Things:
             text, is_error = "there is no such tool", True
         elif params["name"] == "look":
             text, is_error = f"lamp {number}", False
-            time.sleep(ACT_WITHIN + 1 if self.random.random() < self.fault_rate else 0)
+            time.sleep(SLOW_LOOK if self.random.random() < self.fault_rate else 0)
         else:
-            text, is_error = f"done {number}", self.switch(number, now)
+            is_error = self.switch(number, now)
+            text = "it is broken" if is_error else f"done {number}"
         return {"content": [{"type": "text", "text": text}], "isError": is_error}
 
     def switch(self, number, now):

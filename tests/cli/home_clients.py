@@ -115,8 +115,8 @@ class Typist(Client):
         async with self.connect() as connection:
             if way == "breaks off" or self.random.random() < 0.5:
                 await connection.write_event(TranscriptStart(context=self.context).event())
-                for word in words.split():
-                    await connection.write_event(TranscriptChunk(word + " ").event())
+                for chunk in (*words.split(" "), ""):  # at last without anything new
+                    await connection.write_event(TranscriptChunk(chunk + " ").event())
                     await asyncio.sleep(0.05)
                 if way == "breaks off":
                     return "unsaid"

@@ -26,7 +26,7 @@ from skipping import skip_without
 skip_without("wyoming", "the satellites")
 
 from fake_recogniser import Recogniser  # noqa: E402
-from faulty_home import ACT_WITHIN, LAMP, LOOK, PATIENCE, Home, Things  # noqa: E402
+from faulty_home import ACT_WITHIN, LAMP, LATE, LOOK, PATIENCE, SLOW_LOOK, Home, Things  # noqa: E402
 from home_clients import (NUM_CLIENTS, YES, Pipeline, Satellite, Typist, kind_of, words_of,  # noqa: E402
                           words_of_sound)
 from program import ESPEAK, check  # noqa: E402
@@ -35,12 +35,11 @@ from tool_model import TEMPLATE, make_tool_model  # noqa: E402
 
 MINUTES = int(sys.argv[1]) if len(sys.argv) > 1 else 3
 SECONDS = 4
-LATE = 10  # seconds that a call may take to arrive, on a busy machine
 MORE_MEGABYTES, MOST_THREADS, MOST_FILES = 60, 100, 120
 TROUBLES = ["none", "home stops", "none", "home forgets", "none", "lamps vanish", "fans die"]  # one a minute
 NOT_DONE = ["Sorry, that did not work.", "Sorry, that was not done: there is no connection to home.",
             "Sorry, that was not done: there is no connection to fans.", "That cannot be done.",
-            "Shall I call switch lamp, with number N?", "Shall I call switch fan, with number N?",
+            "Shall I call switch N with number N?",
             "another turn of this conversation is under way: wait for its answer"]
 UNKNOWN = ["Sorry, I got no answer, so I do not know whether that was done.", "left", "cut"]
 
@@ -62,7 +61,7 @@ CHOICE = """{%- set words = ('it is ' ~ messages[-1].content).split() %}
 
 
 def plain(answer):
-    return re.sub(r"\d+", "N", answer)
+    return re.sub(r"\d+|lamp,|fan,", "N", answer)
 
 
 def mistakes(requests, effects, deaths):
@@ -119,7 +118,7 @@ class World:
         rules = {"*": {"timeout": PATIENCE}}
         fans = [str(Path(__file__).with_name("faulty_home.py")), str(self.file), "51"]
         (scratch / "home.json").write_text(json.dumps({"mcpServers": {
-            "home": {"url": f"http://127.0.0.1:{self.home.port}/mcp", "tools": {**rules, "look": {"timeout": 2 * ACT_WITHIN}}},
+            "home": {"url": f"http://127.0.0.1:{self.home.port}/mcp", "tools": {**rules, "look": {"timeout": 2 * SLOW_LOOK}}},
             "fans": {"command": sys.executable, "args": fans, "tools": rules}}}))
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.uri = f"tcp://127.0.0.1:{free.getsockname()[1]}"
@@ -195,12 +194,12 @@ def usage(process):
             len(os.listdir(f"/proc/{process.pid}/fd")))
 
 
-def check_log(log, counts, num_starts):
+def check_log(log, counts, num_restarts):
     """A line for what is lost, and none that repeats itself."""
     known = "info: |warning: the tool server '(home|fans)' |warning: the satellite \\S+ |predgen: interrupted$|$"
     check(not [line for line in log if not re.match(known, line) or len(line) > 200], "the log tells what is lost")
     num_lost = sum(line.startswith("warning: ") for line in log)
-    most = counts["home stops"] + counts["home forgets"] + counts["satellites gone"] + num_starts
+    most = counts["home stops"] + counts["home forgets"] + counts["satellites gone"] + num_restarts
     check(num_lost <= most, f"once: {num_lost} lines, {most} losses")
 
 
@@ -225,7 +224,8 @@ def main(scratch):
     if MINUTES >= 60:
         check({*NOT_DONE, *UNKNOWN, "unsaid"} <= {*answers} and world.counts["yes"], "everything has happened")
     check_judge(world.requests, effects, world.deaths)
-    check_log(world.log, world.counts, len(Path(f"{world.file}.starts").read_text().splitlines()))
+    num_starts = len(Path(f"{world.file}.starts").read_text().splitlines())
+    check_log(world.log, world.counts, num_starts - len(world.deaths) - 1)
     check_usage(world.usage)
 
 
