@@ -47,7 +47,7 @@ class Things:
             text, is_error = "there is no such tool", True
         elif params["name"] == "look":
             text, is_error = f"lamp {number}", False
-            time.sleep(SLOW_LOOK if self.random.random() < self.fault_rate else 0)
+            time.sleep(SLOW_LOOK if self.random.random() < 2 * self.fault_rate else 0)
         else:
             is_error = self.switch(number, now)
             text = "it is broken" if is_error else f"done {number}"
