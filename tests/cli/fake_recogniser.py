@@ -16,8 +16,8 @@ RESULT = {"tokens": [], "timestamps": [], "ys_probs": [], "lm_probs": [], "conte
 
 
 class Recogniser:
-    """A word of `says` for each quarter of a second that is not silent; a pause ends a segment. `fault` is what goes
-    wrong with it."""
+    """A word of `says` for each quarter of a second that is not silent; a pause ends a segment. Where several speak,
+    `says` is a function of the loudest sample. `fault` is what goes wrong with it."""
 
     def __init__(self):
         self.says, self.fault, self.num_connections = "", "", 0
@@ -44,7 +44,8 @@ class Recogniser:
         self.num_connections += 1
         if self.fault == "asleep":
             return await asyncio.sleep(600)
-        words, begin, loud, silent, segment = self.says.split(), 0, 0, 0, 0
+        words = [] if callable(self.says) else self.says.split()
+        begin, loud, silent, segment, loudest = 0, 0, 0, 0, 0
 
         async def tell(count, **more):
             text = " " + " ".join(words[begin:count])
@@ -59,7 +60,11 @@ class Recogniser:
                 return await tell(count)
             samples = array.array("f", message)
             seconds = len(samples) / 16000
-            if max(map(abs, samples)) > 0.01:
+            loudness = max(map(abs, samples))
+            loudest = max(loudest, loudness)
+            if callable(self.says):
+                words = self.says(loudest).split()
+            if loudness > 0.01:
                 loud, silent = loud + seconds, 0
             else:
                 silent += seconds

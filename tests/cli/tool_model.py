@@ -48,26 +48,26 @@ FUNCTION = {"name": "switch_lamp", "description": "Switches a lamp on or off.", 
     "properties": {"room": {"type": "string"}, "on": {"type": "boolean"}}}}
 
 
-def make_tokenizer():
+def make_tokenizer(answers, template):
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokenizer = Tokenizer(models.BPE(vocab={letter: id for id, letter in enumerate(letters)}, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens(["<|im_start|>", END, *ANSWERS])
+    tokenizer.add_special_tokens(["<|im_start|>", END, *answers])
     tokenizer.add_tokens([AddedToken(text, normalized=False, special=False)
-                          for answer in ANSWERS.values() for text in answer])
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END, chat_template=TEMPLATE)
+                          for answer in answers.values() for text in answer])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END, chat_template=template)
 
 
-def make_tool_model(folder):
-    tokenizer = make_tokenizer()
+def make_tool_model(folder, answers=ANSWERS, template=TEMPLATE):
+    tokenizer = make_tokenizer(answers, template)
     vocabulary = tokenizer.get_vocab()
     size = 8 * (len(vocabulary) // 8 + 1)
     model = make_model(make_config(vocab_size=size, hidden_size=size, intermediate_size=8, num_hidden_layers=1,
                                    max_position_embeddings=8192, tie_word_embeddings=False,
                                    eos_token_id=vocabulary[END]))
     following = {id: vocabulary[END] for id in range(size)}
-    for begin, answer in ANSWERS.items():
+    for begin, answer in answers.items():
         for one, other in zip([begin, *answer], answer):
             following[vocabulary[one]] = vocabulary[other]
     with torch.no_grad():
