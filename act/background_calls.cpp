@@ -22,7 +22,8 @@ struct ThreadedCalls::State {
     const Lock lock(mutex);
     return result || failure;
   }
-  void run(ToolRunner& runner, const Tool& tool, const std::string& arguments) {
+  void run(ToolRunner& runner, const std::string& client, const Tool& tool,
+           const std::string& arguments) {
     std::optional<ToolResult> answer;
     std::exception_ptr mistake;
     try {
@@ -31,6 +32,9 @@ struct ThreadedCalls::State {
         progress = told;
         changed.notify_all();
       });
+      if (answer->status == ToolResult::Status::kDone) {
+        runner.expected().learn(client, tool, arguments, answer->text);
+      }
     } catch (...) {
       mistake = std::current_exception();
     }
@@ -81,7 +85,7 @@ std::unique_ptr<BackgroundCall> ThreadedCalls::begin(const Tool& tool, const std
   const auto state = std::make_shared<State>();
   auto call = std::make_unique<Call>(state, stop);
   workers_.push_back({.state = state, .thread = std::jthread([this, state, tool, arguments] {
-                                        state->run(runner_, tool, arguments);
+                                        state->run(runner_, client_, tool, arguments);
                                       })});
   return call;
 }

@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "act/tool_runner.h"
@@ -35,7 +36,7 @@ class BackgroundCalls {
 
   /// As ToolRunner::tools().
   virtual std::vector<Tool> tools() const = 0;
-  /// As ToolRunner::expected().
+  /// A guess at what a call with effects would say; nullopt: none. Never waits.
   virtual std::optional<std::string> expected(const Tool& tool,
                                               const std::string& arguments) const = 0;
   /// Begins what ToolRunner::run() does.
@@ -46,14 +47,16 @@ class BackgroundCalls {
 /// Calls in real time, each in a thread of its own. Borrows the runner.
 class ThreadedCalls : public BackgroundCalls {
  public:
-  explicit ThreadedCalls(ToolRunner& runner) : runner_(runner) {}
+  /// `client`: whose calls they are, for guesses.
+  explicit ThreadedCalls(ToolRunner& runner, std::string client = "")
+      : runner_(runner), client_(std::move(client)) {}
   /// Cancels what runs, and waits until it has ended.
   ~ThreadedCalls() override;
 
   std::vector<Tool> tools() const override { return runner_.tools(); }
   std::optional<std::string> expected(const Tool& tool,
                                       const std::string& arguments) const override {
-    return runner_.expected(tool, arguments);
+    return runner_.expected().find(client_, tool, arguments);
   }
   std::unique_ptr<BackgroundCall> begin(const Tool& tool, const std::string& arguments,
                                         const std::stop_token& stop) override;
@@ -67,6 +70,7 @@ class ThreadedCalls : public BackgroundCalls {
   };
 
   ToolRunner& runner_;
+  const std::string client_;
   std::list<Worker> workers_;  // with some that have ended
 };
 

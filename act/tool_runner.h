@@ -3,11 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
+#include "act/expected_results.h"
 #include "act/tool.h"
 #include "core/json.h"
 
@@ -46,9 +46,11 @@ class ToolRunner {
   virtual ToolResult run(const Tool& tool, const std::string& arguments,
                          const std::stop_token& stop,
                          const std::function<void(ToolProgress)>& on_progress) = 0;
-  /// A guess at what run() would say, for drafts; nullopt: none. Never waits.
-  virtual std::optional<std::string> expected(const Tool& tool,
-                                              const std::string& arguments) const = 0;
+  /// Of the tools, for drafts.
+  ExpectedResults& expected() { return expected_; }
+
+ private:
+  ExpectedResults expected_;
 };
 
 /// What a model gets to read of the answer to tools/call: its texts, or else what it is structured

@@ -3,12 +3,12 @@
 Reads lines of JSON from standard input. The first: {"home": {"rooms", "devices": [{"name", "domain", "area", "state"}]},
 "agent": "rules" or the model's name, "options": of the agent}; an agent is Home Assistant's own for OpenAI, whose server
 OPENAI_BASE_URL names. Each further one is a request, {"ask", "states": {device: state}}, and is answered by a line: what
-was said, every device's state before and after it, the calls of functions, and the seconds until the first device changed and
-until the end.
+was said, every device's state before and after it, the calls of functions, and the seconds until the first device changed
+and until the end.
 
 Without an agent it prints the address of its MCP server and a token, and reads the port of predgen's Wyoming service, whose
-ears, agent and voice it then has. A request has the path of its sound (16-bit samples, 24,000 a second), too, and seconds are from the end of the turn, as Home
-Assistant hears it, until the first device changed and until the answer's sound was there.
+ears, agent and voice it then has. A request also has the path of its sound (16-bit samples, 24,000 a second), and seconds
+count from the end of the turn, as Home Assistant hears it, to the first change and until the answer's sound is there.
 """
 import asyncio
 import contextlib
@@ -260,8 +260,7 @@ async def answer(hass, agent, page, pipeline, request):
     """What a request led to, and when (time.monotonic()) the turn had ended and the answer was there."""
     if pipeline:
         told = await page.run(pipeline, samples_of(request["sound"]), live=True)
-        moments = told["moments"]
-        return told, moments.get("stt-vad-end", moments["run-end"]), moments.get("sound")
+        return told, told["moments"].get("stt-vad-end"), told["moments"].get("sound")
     began, said = time.monotonic(), ""
     with contextlib.suppress(AssertionError):  # Home Assistant's own, when a model has called for the tenth time without an answer
         result = await async_converse(hass, request["ask"], None, core.Context(), "en", agent)
@@ -292,8 +291,9 @@ async def main():
             calls.clear()
             told, ended, answered = await answer(hass, agent, page, pipeline, request)
             await hass.async_block_till_done()
-            print(json.dumps(told | {"before": before, "after": states(hass, devices), "calls": calls, "seconds": answered and answered - ended,
-                                     "changed_after": changed[0] - ended if changed else None}), flush=True)
+            print(json.dumps(told | {"before": before, "after": states(hass, devices), "calls": calls,
+                                     "seconds": answered - ended if answered and ended else None,
+                                     "changed_after": changed[0] - ended if changed and ended else None}), flush=True)
         await hass.async_stop(force=True)
 
 

@@ -255,7 +255,7 @@ ToolResult ToolServer::run(const Tool& tool, const std::string& arguments,
   } catch (const UserError& error) {
     return {Status::kFailed, fmt::format("Error: {}", error.what())};
   } catch (const NotDone& error) {
-    if (!client->lost()) {  // else that is told
+    if (!client->lost()) {  // otherwise keep() logs it
       spdlog::warn("the tool server '{}' {}", entry_.name, first_line(error.what()));
     }
     return {Status::kUnavailable, fmt::format("{} {}.", service, told(error))};
@@ -307,9 +307,7 @@ ToolResult ToolServers::run(const Tool& tool, const std::string& arguments,
   const auto server =
       std::ranges::find_if(servers_, [&](const auto& one) { return one->name() == tool.server; });
   PREDGEN_CHECK(server != servers_.end(), "no server '{}'", tool.server);
-  ToolResult result = (*server)->run(tool, arguments, stop, on_progress);
-  if (result.status == ToolResult::Status::kDone) expected_.learn(tool, arguments, result.text);
-  return result;
+  return (*server)->run(tool, arguments, stop, on_progress);
 }
 
 }  // namespace predgen::act

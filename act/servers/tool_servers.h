@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "act/mcp/mcp_client.h"
-#include "act/servers/expected_results.h"
 #include "act/servers_file.h"
 #include "act/tool_runner.h"
 #include "core/mutex.h"
@@ -89,14 +88,9 @@ class ToolServers : public ToolRunner {
   std::string prompt() const override;
   ToolResult run(const Tool& tool, const std::string& arguments, const std::stop_token& stop,
                  const std::function<void(ToolProgress)>& on_progress) override;
-  std::optional<std::string> expected(const Tool& tool,
-                                      const std::string& arguments) const override {
-    return expected_.find(tool, arguments);
-  }
 
  private:
   const ToolLimits limits_;
-  ExpectedResults expected_;
   std::vector<std::unique_ptr<ToolServer>> servers_;
 };
 

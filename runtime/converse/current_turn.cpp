@@ -111,13 +111,13 @@ void CurrentTurn::prepare(const std::string& text) {
 
 void CurrentTurn::follow_draft(const AnswerReader& reader,
                                const std::vector<SentenceSplitter::Sentence>& sentences,
-                               SpokenOpening& opening) {
+                               SpokenOpening& opening, bool is_told) {
   if (const auto clause = opening.next_clause(reader.spoken())) prepare(*clause);
   if (sentences.empty()) return;
   const std::string& sentence = sentences.front().text;
   session.drafts.now().sentence_ready = session.clock.now();
   prepare(opening.of(sentence));
-  if (session.ahead() != nullptr) observer.on_first_sentence(sentence);
+  if (is_told && session.ahead() != nullptr) observer.on_first_sentence(sentence);
 }
 
 }  // namespace predgen

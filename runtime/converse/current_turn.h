@@ -101,10 +101,10 @@ struct CurrentTurn {
   /// The speaker synthesises `text` ahead, if it gets drafts.
   void prepare(const std::string& text);
   /// The draft in `reader` has grown, by the `sentences`, and has had none before: prepares what
-  /// the voice gets first of it.
+  /// the voice gets first of it. `is_told`: the observer learns the first sentence.
   void follow_draft(const AnswerReader& reader,
                     const std::vector<SentenceSplitter::Sentence>& sentences,
-                    SpokenOpening& opening);
+                    SpokenOpening& opening, bool is_told);
 };
 
 }  // namespace predgen

@@ -14,7 +14,7 @@ std::string call_id(int64_t number) { return fmt::format("call{:05}", number % 1
 void EarlyCalls::begin_turn(const std::stop_token& stop, int64_t num_calls) {
   stop_ = stop;
   entries_.clear();
-  settled_.clear();
+  guesses_.clear();
   spent_ = Seconds(0);
   num_begun_ = num_kept_ = 0;
   num_calls_before_ = num_calls;
@@ -22,10 +22,7 @@ void EarlyCalls::begin_turn(const std::stop_token& stop, int64_t num_calls) {
 
 void EarlyCalls::note(size_t round, const std::vector<DraftedCall>& calls) {
   poll();
-  settled_.clear();
-  for (const DraftedCall& drafted : calls) {
-    if (drafted.num_kept >= options_.early_stable) settled_.push_back(drafted.key);
-  }
+  guesses_.clear();
   const auto is_gone = [&](const Entry& entry) {
     return entry.round == round && entry.running &&
            std::ranges::find(calls, entry.key, &DraftedCall::key) == calls.end();
@@ -39,6 +36,10 @@ void EarlyCalls::note(size_t round, const std::vector<DraftedCall>& calls) {
       calls, [&](const DraftedCall& drafted) { return find(drafted.key) == entries_.end(); });
   if (!has_new) return;
   const std::vector<act::Tool> tools = calls_.tools();
+  for (const DraftedCall& drafted : calls) {
+    if (drafted.num_kept < options_.early_stable) continue;
+    if (auto guess = guess_at(tools, drafted.call)) guesses_[drafted.key] = *std::move(guess);
+  }
   for (const DraftedCall& drafted : calls) {
     const auto tool = std::ranges::find(tools, drafted.call.name, &act::Tool::name);
     // What reads behind a call with effects has to wait for these.
@@ -118,10 +119,11 @@ bool EarlyCalls::is_coming(const std::vector<ToolCall>& calls) {
   poll();
   bool is_missing = false;
   for (const ToolCall& call : calls) {
-    const auto entry = find(canonical_call(call));
-    if (entry == entries_.end() ? !expected(call) : !entry->running && !stands(*entry))
-      return false;
-    is_missing = is_missing || (entry != entries_.end() && entry->running);
+    const std::string key = canonical_call(call);
+    if (guesses_.contains(key)) continue;
+    const auto entry = find(key);
+    if (entry == entries_.end() || !(entry->running || stands(*entry))) return false;
+    is_missing = is_missing || entry->running;
   }
   return is_missing;
 }
@@ -134,9 +136,8 @@ void EarlyCalls::wait(Seconds most) {
   running->running->take_progress();
 }
 
-std::optional<std::string> EarlyCalls::expected(const ToolCall& call) const {
-  if (std::ranges::find(settled_, canonical_call(call)) == settled_.end()) return std::nullopt;
-  const std::vector<act::Tool> tools = calls_.tools();
+std::optional<std::string> EarlyCalls::guess_at(const std::vector<act::Tool>& tools,
+                                                const ToolCall& call) const {
   const auto tool = std::ranges::find(tools, call.name, &act::Tool::name);
   const bool may_be = tool != tools.end() && tool->effects != act::Effects::kRead && !tool->asks;
   return may_be ? calls_.expected(*tool, call.arguments) : std::nullopt;
@@ -148,14 +149,16 @@ std::optional<EarlyCalls::Results> EarlyCalls::results(size_t round, size_t num_
   Results results;
   int64_t number = num_calls_before_ + static_cast<int64_t>(num_before);
   for (ToolCall& call : calls) {
-    const auto entry = find(canonical_call(call));
+    const std::string key = canonical_call(call);
+    const auto entry = find(key);
+    const auto guess = guesses_.find(key);
     const bool is_there = entry != entries_.end() && stands(*entry);
-    const std::optional<std::string> text =
-        is_there ? std::optional(entry->result.text) : expected(call);
-    if (!text) return std::nullopt;
+    if (!is_there && guess == guesses_.end()) return std::nullopt;
     call.id = call_id(number++);
-    results.messages.push_back({.role = "tool", .content = *text, .tool_call_id = call.id});
-    results.are_expected = results.are_expected || !is_there;
+    results.messages.push_back({.role = "tool",
+                                .content = is_there ? entry->result.text : guess->second,
+                                .tool_call_id = call.id});
+    results.are_guesses = results.are_guesses || !is_there;
   }
   return results;
 }

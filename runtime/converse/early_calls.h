@@ -22,9 +22,10 @@
 namespace predgen {
 
 /// Calls of drafts that run while the user still speaks: of tools that only read and do not ask,
-/// no others. Their results are kept by tool and canonical arguments. When the words are final,
-/// whoever makes the same call takes it over, running or done; what nobody takes is discarded.
-/// Used by the session's thread; borrows the rest.
+/// no others; of those with effects there are guesses at what they will say. Their results are kept
+/// by tool and canonical arguments. When the words are final, whoever makes the same call takes it
+/// over, running or done; what nobody takes is discarded. Used by the session's thread; borrows the
+/// rest.
 class EarlyCalls {
  public:
   /// `tell`: begun, ended, kept and discarded calls.
@@ -45,10 +46,10 @@ class EarlyCalls {
   void wait(Seconds most);
   struct Results {
     std::vector<Message> messages;
-    bool are_expected = false;  // some are guesses: of calls with effects, which are not made
+    bool are_guesses = false;  // some of them: at what calls with effects will say
   };
   /// What follows a draft that ends with `calls`, which get their ids, in `round`, with
-  /// `num_before` calls in earlier rounds. nullopt: not all results are there, or expected.
+  /// `num_before` calls in earlier rounds. nullopt: not all results are there, or guessed.
   std::optional<Results> results(size_t round, size_t num_before, std::vector<ToolCall>& calls);
 
   // When the words are final.
@@ -87,9 +88,9 @@ class EarlyCalls {
   void collect();
   /// The same, and cancels all once the budget is spent, which is for calls before the last word.
   void poll();
-  /// What a call of the last note() that does not run while the user speaks will probably say,
-  /// once it may be acted on.
-  std::optional<std::string> expected(const ToolCall& call) const;
+  /// A guess at what a call with effects will say; nullopt: there is none.
+  std::optional<std::string> guess_at(const std::vector<act::Tool>& tools,
+                                      const ToolCall& call) const;
   Entries::iterator find(const std::string& key);
   bool is_young(const Entry& entry) const;
   bool stands(const Entry& entry) const;
@@ -104,8 +105,8 @@ class EarlyCalls {
   // Of the turn:
   std::stop_token stop_;
   Entries entries_;
-  std::vector<std::string> settled_;  // keys of the last note() that were kept long enough
-  Seconds spent_{0};                  // by calls that are over
+  std::map<std::string, std::string> guesses_;  // by key, of the last note()'s kept calls
+  Seconds spent_{0};                            // by calls that are over
   int64_t num_begun_ = 0, num_kept_ = 0, num_calls_before_ = 0;
 };
 

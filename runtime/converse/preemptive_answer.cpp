@@ -39,7 +39,7 @@ void PreemptiveAnswer::go_on(const Transcript& heard) {
   SpokenOpening opening(session_.config.turn.speaks_clauses);
   const auto take = [&](const AnswerReader::Progress& progress) {
     if (session_.drafts.now().sentence_ready) return;
-    turn_.follow_draft(reader, progress.sentences, opening);
+    turn_.follow_draft(reader, progress.sentences, opening, /*is_told=*/true);
   };
   GenerationConfig generation = turn_.answer_config();
   generation.priority = Priority::kSpeculative;

@@ -89,7 +89,7 @@ std::optional<TurnResult> TurnDrafts::draft(const Transcript& heard, size_t roun
     num_sentences += std::ssize(progress.sentences);
     if (sentence) return;
     if (!progress.sentences.empty()) sentence = progress.sentences.front();
-    if (is_first_said) turn_.follow_draft(reader, progress.sentences, opening);
+    if (is_first_said) turn_.follow_draft(reader, progress.sentences, opening, is_told);
   };
   SpeculationLimits limits{.first_sentence = drafted.first_sentence};
   const int64_t round_tokens =
@@ -151,6 +151,8 @@ void TurnDrafts::go_on(const Transcript& heard, const History::Prompt& rendered,
     const std::optional<EarlyCalls::Results> results =
         session_.early->results(round, num_calls, drafted.calls);
     if (!results) return;
+    // Another verifier might keep what only follows from a wrong guess.
+    if (results->are_guesses && !session_.speculator.verifier().is_exact()) return;
     if (!before) before.emplace(session_.history);
     before->drop(num_dropped);
     if (round == 0) before->add({.role = "user", .content = heard.text});
@@ -162,9 +164,9 @@ void TurnDrafts::go_on(const Transcript& heard, const History::Prompt& rendered,
     num_calls += drafted.calls.size();
     is_first_said = is_first_said && drafted.first_sentence.empty();
     std::optional<TurnResult> more =
-        draft(heard, round + 1, next.ids, {}, is_first_said, !results->are_expected);
+        draft(heard, round + 1, next.ids, {}, is_first_said, !results->are_guesses);
     // Nothing is read behind an effect that is not there yet.
-    if (!more || results->are_expected) return;
+    if (!more || results->are_guesses) return;
     drafted = *std::move(more);
   }
 }

@@ -107,7 +107,8 @@ TurnLoop::TurnLoop(const RealtimeHost& host, ConversationListener& listener,
       client_(std::move(client)),
       drafts_(listener) {
   if (host.tools == nullptr || !host.tools->may_use(client_)) return;
-  rounds_.emplace(calls_.emplace(host.tools->runner), host.tools->config.rounds, host.clock);
+  rounds_.emplace(calls_.emplace(host.tools->runner, client_), host.tools->config.rounds,
+                  host.clock);
   rounds_->set_listener([this](const ToolEvent& event) { take(event); });
   rounds_->set_form(
       [this](const AnswerRules& rules) { return form_of(rules, ""); },

@@ -65,7 +65,7 @@ std::shared_ptr<WyomingConversation> WyomingConversations::try_enter(
   place->is_named = client.has_id;
   place->heard.reset();
   place->entered = host_.clock.now();
-  ++place->num_turns;
+  ++place->num_entered;
   kept_.splice(kept_.end(), kept_, place);
   return place->conversation;
 }
@@ -75,7 +75,7 @@ int64_t WyomingConversations::listen(const std::string& peer) {
   const Lock lock(mutex_);
   drop_late(old);
   if (num_turns(peer, /*with_heard=*/true) >= share_of_address(max_conversations_)) return 0;
-  Place place = find_last(peer);
+  Place place = begins_anew(peer) ? kept_.end() : find_last(peer);
   if (place == kept_.end()) {
     make_room(peer, /*is_guess=*/true, old);
     if (is_full()) return 0;
@@ -160,7 +160,7 @@ void WyomingConversations::make_room(const std::string& peer, bool is_guess, std
   remove([&](const Kept& one) REQUIRES(mutex_) {
     if (!is_full()) return false;
     if (!is_guess) return !one.is_named;
-    return !one.heard && (!is_recent(one) || (one.peer == peer && is_left(one)));
+    return !one.heard && (!is_recent(one) || (one.peer == peer && begins_anew(peer)));
   });
   if (!is_guess) remove([&](const Kept&) REQUIRES(mutex_) { return is_full(); });
 }
@@ -193,20 +193,17 @@ WyomingConversations::Place WyomingConversations::find_last(const std::string& p
     return one.peer == peer && one.id && one.conversation->is_free() && !is_over(one) &&
            is_recent(one);
   });
-  if (last == kept_.rend()) return kept_.end();
-  // Who began a new one although another was recent probably does so each time.
-  const bool begins_anew =
-      last->num_turns == 1 && std::any_of(std::next(last), kept_.rend(), [&](const Kept& one) {
-        return one.peer == peer && one.id && is_recent(one);
-      });
-  return begins_anew ? kept_.end() : std::prev(last.base());
+  return last == kept_.rend() ? kept_.end() : std::prev(last.base());
 }
 
-bool WyomingConversations::is_left(const Kept& one) const {
-  const auto at = std::ranges::find_if(kept_, [&](const Kept& other) { return &other == &one; });
-  return one.num_turns == 1 && std::any_of(std::next(at), kept_.end(), [&](const Kept& later) {
-           return later.peer == one.peer && later.id;
-         });
+bool WyomingConversations::begins_anew(const std::string& peer) const {
+  int64_t num_recent = 0, most_turns = 0;
+  for (const Kept& one : kept_) {
+    if (one.peer != peer || one.num_entered == 0 || !is_recent(one)) continue;
+    ++num_recent;
+    most_turns = std::max(most_turns, one.num_entered);
+  }
+  return num_recent > 1 && most_turns == 1;
 }
 
 WyomingConversations::Place WyomingConversations::add(std::optional<std::string> id,

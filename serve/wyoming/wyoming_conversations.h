@@ -60,7 +60,7 @@ class WyomingConversations {
     bool is_named = false;          // a client has chosen or used the id
     std::string peer;
     Seconds entered{0};
-    int64_t num_turns = 0;
+    int64_t num_entered = 0;  // turns that a client has asked for
     std::shared_ptr<WyomingConversation> conversation;
     std::optional<Heard> heard{};
   };
@@ -86,7 +86,7 @@ class WyomingConversations {
   /// The one that waits with these words, for a client of conversation `id`.
   Place find_heard(const std::string& peer, const std::string& id, const std::string& text)
       REQUIRES(mutex_);
-  /// One to which a new turn of this client most likely belongs; the end: a new one.
+  /// One to which a new turn of this client most likely belongs.
   Place find_last(const std::string& peer) REQUIRES(mutex_);
   Place add(std::optional<std::string> id, const std::string& peer) REQUIRES(mutex_);
   bool is_full() const REQUIRES(mutex_) { return std::ssize(kept_) >= max_conversations_; }
@@ -94,8 +94,8 @@ class WyomingConversations {
   bool is_over(const Kept& one) const;
   /// Whether a new turn could still continue it.
   bool is_recent(const Kept& one) const;
-  /// Whether its client has begun another one after a single turn.
-  bool is_left(const Kept& one) const REQUIRES(mutex_);
+  /// Whether this client has begun conversations lately, and gone on with none.
+  bool begins_anew(const std::string& peer) const REQUIRES(mutex_);
   /// One client's turns in progress, and those that are only heard.
   int64_t num_turns(const std::string& peer, bool with_heard) const REQUIRES(mutex_);
   [[noreturn]] void refuse() const;

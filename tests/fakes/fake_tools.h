@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -23,9 +22,6 @@ struct FakeTools : act::ToolRunner {
       calls.push_back(tool.own_name + " " + arguments);
     }
     return answer(arguments, stop, on_progress);
-  }
-  std::optional<std::string> expected(const act::Tool&, const std::string&) const override {
-    return std::nullopt;
   }
 
   std::vector<act::Tool> offered{

@@ -72,6 +72,8 @@ std::string say(const std::string& user) {
     case 3:
       return call_of("find", first) + call_of("lamp", first) + call_of("look", "z");
     case 4:
+    case 6:
+    case 7:
       return call_of("lamp", first);
     case 5:
       return call_of("door", first);
@@ -384,8 +386,9 @@ class TwoConversations {
     }
     check(said_of(early_) == said_of(plain_), "other words are spoken");
     campaign_.num_kept += result.metrics.early_calls_kept;
-    campaign_.num_guessed += !result.calls.empty() && result.metrics.early_calls_kept == 0 &&
-                             result.metrics.nfe_to_first_sentence == 0;
+    campaign_.num_guessed += result.metrics.nfe_to_first_sentence == 0 &&
+                             result.calls.size() == 1 && result.calls[0].name == "lamp" &&
+                             result.text.starts_with("It says");
     campaign_.num_hidden +=
         result.metrics.early_calls_kept > 0 && result.metrics.nfe_to_first_sentence == 0;
   }
@@ -432,7 +435,7 @@ TEST(RandomTools, ChangeNothingButTheWait) {
   if (end - begin < 100) return;
   EXPECT_GT(all.num_kept, all.num_turns / 20) << "early calls are to be of use";
   EXPECT_GT(all.num_hidden, all.num_turns / 50) << "and to hide tools";
-  EXPECT_GT(all.num_guessed, all.num_turns / 100) << "and guesses hide passes";
+  EXPECT_GT(all.num_guessed, all.num_turns / 30) << "and guesses hide passes";
   EXPECT_GT(all.num_discarded, all.num_turns / 20) << "words are to change";
   EXPECT_GT(all.num_effects, all.num_turns / 20);
   EXPECT_GT(all.num_interrupted, all.num_turns / 20);

@@ -134,6 +134,9 @@ TEST(EarlyToolRounds, AnswersAreDraftedBehindWhatAnEffectWillProbablySay) {
     talk.observer.on_draft = [](const std::string& draft, size_t) {
       EXPECT_THAT(draft, testing::Not(testing::HasSubstr("It says"))) << "nobody sees a guess";
     };
+    talk.observer.on_first_sentence = [](const std::string& sentence) {
+      ADD_FAILURE() << "nobody hears of it: " << sentence;
+    };
     talk.observer.on_transcript = [&](const Transcript&) {
       EXPECT_THAT(talk.calls.begun, IsEmpty());
     };
@@ -144,6 +147,19 @@ TEST(EarlyToolRounds, AnswersAreDraftedBehindWhatAnEffectWillProbablySay) {
     EXPECT_EQ(result.metrics.nfe_to_first_sentence == 0, guess == "on") << guess;
     EXPECT_EQ(*result.metrics.audio_latency == 0, guess == "on") << guess;
     EXPECT_EQ(result.metrics.early_calls, 0);
+  }
+}
+
+TEST(EarlyToolRounds, NothingIsGuessedOfWhatAsksOrWithoutEarlyCalls) {
+  for (const bool asks : {false, true}) {
+    TimedTalk talk({.early_calls = asks ? 3 : 0});
+    talk.calls.offered[0].effects = act::Effects::kIdempotent;
+    talk.calls.offered[0].asks = asks;
+    talk.calls.guess = [](const auto&, const auto&) -> std::optional<std::string> {
+      ADD_FAILURE() << "a guess";
+      return std::nullopt;
+    };
+    talk.run({partial("the red", 0.1), partial("is the red", 5), final_one("is the red", 20)});
   }
 }
 

@@ -134,6 +134,7 @@ TEST(WyomingHearing, BeginsAnewIfItsClientDoesSoEachTime) {
     Visit visit(service);
     visit.say(last, "c" + words[i]);
     visit.answer();
+    // The second one's draft was for the first one's conversation.
     const std::string kept = fmt::format("predgen_kept_first_sentences_total {}\n", i == 0 ? 1 : i);
     EXPECT_THAT(house.metrics.text({}), HasSubstr(kept));
   }

@@ -1,14 +1,16 @@
-#include "act/servers/expected_results.h"
+#include "act/expected_results.h"
 
 #include <algorithm>
 #include <cctype>
 #include <utility>
 #include <vector>
 
+#include "core/json.h"
+
 namespace predgen::act {
 namespace {
 
-constexpr size_t kMostKnown = 64, kMostBytes = 2048;
+constexpr size_t kMostKnown = 256, kMostBytes = 2048;
 constexpr size_t kLeastReplaced = 3;  // bytes: shorter ones are also parts of other words
 
 using Replacements = std::vector<std::pair<std::string, std::string>>;
@@ -22,13 +24,20 @@ std::string id_of(std::string name) {
   return name;
 }
 
-/// The texts of `before` that are others in `now`, also as ids.
+/// As json.dumps() writes it within a text.
+std::string escaped(const std::string& text) {
+  const std::string quoted = Json(text).dump(-1, ' ', /*ensure_ascii=*/true);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+/// The texts of `before` that are others in `now`, also as ids and as JSON has them.
 void collect(const Json& before, const Json& now, Replacements& found) {
   if (before.is_string() && now.is_string()) {
     const auto old = before.get<std::string>(), text = now.get<std::string>();
     if (old == text || old.size() < kLeastReplaced) return;
     found.emplace_back(old, text);
     if (id_of(old) != old) found.emplace_back(id_of(old), id_of(text));
+    if (escaped(old) != old) found.emplace_back(escaped(old), escaped(text));
   } else if (before.is_array() && now.is_array()) {
     for (size_t i = 0; i < std::min(before.size(), now.size()); ++i) {
       collect(before[i], now[i], found);
@@ -65,35 +74,44 @@ bool have_same_names(const Json& a, const Json& b) {
 
 }  // namespace
 
-void ExpectedResults::learn(const Tool& tool, const std::string& arguments,
-                            const std::string& result) {
-  if (tool.effects == Effects::kRead || result.size() > kMostBytes) return;
-  Known one{tool.server, tool.own_name, Json::parse(arguments), result};
+void ExpectedResults::learn(const std::string& client, const Tool& tool,
+                            const std::string& arguments, const std::string& result) {
+  if (tool.effects == Effects::kRead) return;
+  Known one{client, tool.server, tool.own_name, canonical_arguments(arguments), result};
   const Lock lock(mutex_);
   std::erase_if(known_, [&](const Known& other) {
-    return other.server == one.server && other.name == one.name && other.arguments == one.arguments;
+    return other.client == client && other.server == one.server && other.name == one.name &&
+           other.arguments == one.arguments;
   });
+  if (std::max(one.arguments.size(), result.size()) > kMostBytes) return;
   known_.push_front(std::move(one));
   if (known_.size() > kMostKnown) known_.pop_back();
 }
 
-std::optional<std::string> ExpectedResults::find(const Tool& tool,
+std::optional<std::string> ExpectedResults::find(const std::string& client, const Tool& tool,
                                                  const std::string& arguments) const {
-  const Json now = Json::parse(arguments, nullptr, /*allow_exceptions=*/false);
-  if (!now.is_object()) return std::nullopt;
+  if (arguments.size() > kMostBytes) return std::nullopt;
+  const std::string same = canonical_arguments(arguments);
+  const Json now = Json::parse(same);
   const auto likeness = [&](const Known& one) {
-    if (one.server != tool.server || !have_same_names(one.arguments, now)) return 0;
+    if (one.client != client || one.server != tool.server) return 0;
+    if (!have_same_names(Json::parse(one.arguments), now)) return 0;
     if (one.name != tool.own_name) return 1;
-    return one.arguments == now ? 3 : 2;
+    return one.arguments == same ? 3 : 2;
   };
-  const Lock lock(mutex_);
-  const auto best = std::ranges::max_element(known_, {}, likeness);  // the newest of equals
-  if (best == known_.end() || likeness(*best) == 0) return std::nullopt;
+  Known best;
+  {
+    const Lock lock(mutex_);
+    const auto found = std::ranges::max_element(known_, {}, likeness);  // the newest of equals
+    if (found == known_.end() || likeness(*found) == 0) return std::nullopt;
+    best = *found;
+  }
   Replacements replacements;
-  collect(best->arguments, now, replacements);
+  collect(Json::parse(best.arguments), now, replacements);
   std::ranges::stable_sort(replacements, std::ranges::greater(),
                            [](const auto& one) { return one.first.size(); });
-  return replaced(best->result, replacements);
+  std::string guess = replaced(best.result, replacements);
+  return guess.size() > kMostBytes ? std::nullopt : std::optional(std::move(guess));
 }
 
 }  // namespace predgen::act

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "act/tool.h"
-#include "core/json.h"
 #include "core/mutex.h"
 
 namespace predgen::act {
@@ -13,19 +12,19 @@ namespace predgen::act {
 /// What calls with effects have said, so that an answer can be drafted before the next one is made:
 /// it will say what the same call said; or else what the last one of its tool, or of another tool
 /// of its server, with the same names of arguments said, with the new texts in the place of the
-/// old. Thread-safe.
+/// old. A client's calls are guessed by its own alone. Thread-safe.
 class ExpectedResults {
  public:
-  /// Of a call that was done; long ones are not kept. `arguments`: a JSON object.
-  void learn(const Tool& tool, const std::string& arguments, const std::string& result);
+  /// Of a call that was done; what is long is not kept. `arguments`: a JSON object.
+  void learn(const std::string& client, const Tool& tool, const std::string& arguments,
+             const std::string& result);
   /// nullopt: no such call is known.
-  std::optional<std::string> find(const Tool& tool, const std::string& arguments) const;
+  std::optional<std::string> find(const std::string& client, const Tool& tool,
+                                  const std::string& arguments) const;
 
  private:
   struct Known {
-    std::string server, name;
-    Json arguments;
-    std::string result;
+    std::string client, server, name, arguments, result;  // arguments: canonical_arguments()
   };
 
   mutable Mutex mutex_;
