@@ -88,12 +88,13 @@ function(predgen_add_cuda_source target source)
   foreach(architecture IN LISTS predgen_cuda_architectures)
     list(APPEND codes -gencode arch=compute_${architecture},code=sm_${architecture})
   endforeach()
-  list(TRANSFORM predgen_system_headers PREPEND "-Xcompiler;" OUTPUT_VARIABLE host_headers)
+  set(host_options -Wall -Wextra -Werror -fPIC ${predgen_system_headers})
+  list(JOIN host_options , host_options)  # as one word, which ccache leaves alone
   # -fmad=false: else the compiler may fuse a multiplication and an addition in one instance of a kernel and not in
   # another one, whose bits then differ.
   add_custom_command(OUTPUT ${object}
     COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${PREDGEN_NVCC} -c ${input} -o ${object} -std=c++20 -O3 -fmad=false -ccbin ${CMAKE_CXX_COMPILER} ${codes}
-            --frandom-seed ${name} -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror,-fPIC ${host_headers}
+            --frandom-seed ${name} -Werror all-warnings -Xcompiler ${host_options}
             -I${PROJECT_SOURCE_DIR} -isystem ${cuda_headers} -MD -MF ${object}.d
     DEPENDS ${input} DEPFILE ${object}.d COMMENT "Compiling ${source} for CUDA" VERBATIM)
   set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
