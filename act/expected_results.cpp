@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/json.h"
+#include "text/jinja/python_text.h"
 
 namespace predgen::act {
 namespace {
@@ -26,7 +26,7 @@ std::string id_of(std::string name) {
 
 /// As json.dumps() writes it within a text.
 std::string escaped(const std::string& text) {
-  const std::string quoted = Json(text).dump(-1, ' ', /*ensure_ascii=*/true);
+  const std::string quoted = jinja::json_quoted(text, /*is_ascii=*/true);
   return quoted.substr(1, quoted.size() - 2);
 }
 
@@ -77,13 +77,14 @@ bool have_same_names(const Json& a, const Json& b) {
 void ExpectedResults::learn(const std::string& client, const Tool& tool,
                             const std::string& arguments, const std::string& result) {
   if (tool.effects == Effects::kRead) return;
-  Known one{client, tool.server, tool.own_name, canonical_arguments(arguments), result};
+  const std::string canonical = canonical_arguments(arguments);
+  Known one{client, tool.server, tool.own_name, Json::parse(canonical), result};
   const Lock lock(mutex_);
   std::erase_if(known_, [&](const Known& other) {
     return other.client == client && other.server == one.server && other.name == one.name &&
            other.arguments == one.arguments;
   });
-  if (std::max(one.arguments.size(), result.size()) > kMostBytes) return;
+  if (std::max(canonical.size(), result.size()) > kMostBytes) return;
   known_.push_front(std::move(one));
   if (known_.size() > kMostKnown) known_.pop_back();
 }
@@ -91,13 +92,12 @@ void ExpectedResults::learn(const std::string& client, const Tool& tool,
 std::optional<std::string> ExpectedResults::find(const std::string& client, const Tool& tool,
                                                  const std::string& arguments) const {
   if (arguments.size() > kMostBytes) return std::nullopt;
-  const std::string same = canonical_arguments(arguments);
-  const Json now = Json::parse(same);
+  const Json now = Json::parse(canonical_arguments(arguments));
   const auto likeness = [&](const Known& one) {
     if (one.client != client || one.server != tool.server) return 0;
-    if (!have_same_names(Json::parse(one.arguments), now)) return 0;
+    if (!have_same_names(one.arguments, now)) return 0;
     if (one.name != tool.own_name) return 1;
-    return one.arguments == same ? 3 : 2;
+    return one.arguments == now ? 3 : 2;
   };
   Known best;
   {
@@ -107,7 +107,7 @@ std::optional<std::string> ExpectedResults::find(const std::string& client, cons
     best = *found;
   }
   Replacements replacements;
-  collect(Json::parse(best.arguments), now, replacements);
+  collect(best.arguments, now, replacements);
   std::ranges::stable_sort(replacements, std::ranges::greater(),
                            [](const auto& one) { return one.first.size(); });
   std::string guess = replaced(best.result, replacements);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "act/tool.h"
+#include "core/json.h"
 #include "core/mutex.h"
 
 namespace predgen::act {
@@ -24,7 +25,9 @@ class ExpectedResults {
 
  private:
   struct Known {
-    std::string client, server, name, arguments, result;  // arguments: canonical_arguments()
+    std::string client, server, name;
+    Json arguments;  // canonical_arguments(), so that the same ones are equal
+    std::string result;
   };
 
   mutable Mutex mutex_;

@@ -89,20 +89,24 @@ def num_passes(server):
     return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if re.match(r"predgen_forward_passes_total[{ ]", line))
 
 
+def servers_file(file, url, token):
+    """Writes what predgen needs to call a Home Assistant's functions."""
+    json.dump({"mcpServers": {"home": {"url": url + "/mcp_server/sse", "prompt": "Assist", "headers": {"Authorization": f"Bearer {token}"},
+                                       "tools": {"GetLiveContext": {"effects": "read"}}}}}, file)
+    file.flush()
+
+
 class Server:
     """predgen serve with these options, or nothing for "rules"; `tools` is the address and token of a home's MCP server."""
 
     def __init__(self, predgen, options, tools=None):
-        self.process = None
+        self.process, self.url, self.model = None, None, "rules"
         if options is None:
             return
         command = [predgen, "serve", "--port", "0", *(["--wyoming-port", "0"] if tools else ["--recogniser", "none"])]
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
             if tools:
-                json.dump({"mcpServers": {"home": {"url": tools["url"] + "/mcp_server/sse", "prompt": "Assist",
-                                                   "headers": {"Authorization": f"Bearer {tools['token']}"},
-                                                   "tools": {"GetLiveContext": {"effects": "read"}}}}}, file)
-                file.flush()
+                servers_file(file, **tools)
                 command += ["--mcp", file.name]
             self.process = subprocess.Popen([*command, *shlex.split(options)], text=True, stdout=subprocess.PIPE)
             lines = [self.process.stdout.readline().strip() for _ in range(2 if tools else 1)]
@@ -131,9 +135,9 @@ class Home:
     """Home Assistant with a home's devices and an agent (None: predgen's own, asked aloud), in a process of its own."""
 
     def __init__(self, python, home, agent, temperature):
-        given = {"home": home, "agent": agent.model if agent and agent.process else agent and "rules",
+        given = {"home": home, "agent": agent.model if agent else None,
                  "options": {"temperature": temperature, "top_p": 1.0, "max_tokens": 150}}
-        env = dict(os.environ) | ({"OPENAI_BASE_URL": agent.url + "/v1"} if agent and agent.process else {})
+        env = dict(os.environ) | ({"OPENAI_BASE_URL": agent.url + "/v1"} if agent and agent.url else {})
         self.errors, self.sound = tempfile.TemporaryFile("w+"), tempfile.NamedTemporaryFile()
         self.process = subprocess.Popen([python, HERE / "home_in_assistant.py"], text=True, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=self.errors, env=env)

@@ -157,10 +157,11 @@ void WyomingConversations::make_room(const std::string& peer, bool is_guess, std
   remove([&](const Kept& one) { return is_over(one); });
   // A guess takes the place of no other, nor of what its client may still go on with. A client
   // first takes that of what no other has named.
+  const bool goes_on_with_none = is_guess && begins_anew(peer);
   remove([&](const Kept& one) REQUIRES(mutex_) {
     if (!is_full()) return false;
     if (!is_guess) return !one.is_named;
-    return !one.heard && (!is_recent(one) || (one.peer == peer && begins_anew(peer)));
+    return !one.heard && (!is_recent(one) || (goes_on_with_none && one.peer == peer));
   });
   if (!is_guess) remove([&](const Kept&) REQUIRES(mutex_) { return is_full(); });
 }

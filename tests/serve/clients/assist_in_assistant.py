@@ -2,8 +2,8 @@
 
 Prints a line of JSON: its address and a token. Then it reads lines, and answers each with one: {"wyoming": PORT} adds
 predgen and a pipeline; {"text"} or {"loud": seconds of sound} runs it, {"off"} switches a device off, {"remove"} takes one
-away, {"revoke": true} ends the token, {"restart": seconds} ends Home Assistant and begins it again so much later, with what it
-keeps in its folder. An answer is {"said", "error", "states"}.
+away, {"revoke": true} ends the token, {"restart": true} ends Home Assistant and begins it again with what it keeps in its
+folder. An answer is {"said", "error", "states"}.
 """
 import asyncio
 import json
@@ -27,7 +27,7 @@ class Life:
     port, refresh, pipeline = 0, None, None
 
     async def live(self, folder):
-        """Gives back for how long it is away, or None at the end."""
+        """Whether another one follows."""
         hass = await start(folder, self.port)
         self.port = hass.http.server_port
         devices = await furnish(hass, HOME)
@@ -58,14 +58,14 @@ class Life:
                 now = {name: state["state"] for name, state in states(hass, devices).items()}
                 print(json.dumps(told | {"states": now}), flush=True)
         await hass.async_stop(force=True)
-        return given["restart"] if line else None
+        return bool(line)
 
 
 async def main():
     life = Life()
     with tempfile.TemporaryDirectory() as folder:
-        while (away := await life.live(folder)) is not None:
-            await asyncio.sleep(away)
+        while await life.live(folder):
+            pass
 
 
 asyncio.run(main())

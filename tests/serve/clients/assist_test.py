@@ -64,7 +64,7 @@ def check_requests(process, assistant, recogniser):
 
 def check_restart(process, assistant):
     assistant.put(off=LIGHT)
-    assistant.put(restart=0)
+    assistant.put(restart=True)
     deadline = time.monotonic() + 90  # predgen tries again ever more seldom
     while (answer := assistant.put(text=ASKED))["said"] != AFTER:
         check(answer["states"][LIGHT] == "off" and time.monotonic() < deadline, f"a home that was restarted: {answer}")
@@ -96,9 +96,8 @@ make_tool_model(folder / "lamp")
 assistant, recogniser = Assistant(python), Recogniser()
 begun = assistant.told()
 os.environ["HOME_TOKEN"] = begun["token"]
-(folder / "home.json").write_text(json.dumps({"mcpServers": {"home": {
-    "url": begun["url"] + "/mcp_server/sse", "prompt": "Assist", "headers": {"Authorization": "Bearer ${HOME_TOKEN}"},
-    "tools": {"GetLiveContext": {"effects": "read"}}}}}))
+with (folder / "home.json").open("w") as file:
+    home.servers_file(file, begun["url"], "${HOME_TOKEN}")
 with server("--wyoming-port", "0", "--mcp", folder / "home.json", "--constrain-names", "--recogniser", recogniser.url,
             model=folder / "lamp") as process:
     assistant.put(wyoming=int(process.stdout.readline().rsplit(":", 1)[1]))
