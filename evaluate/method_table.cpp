@@ -98,6 +98,7 @@ std::vector<MethodColumn> method_columns(const Json& run) {
       {"result P50", [](J m, J) { return quantile_ms(m, "wait_for_result", "p50", 0); }},
       {"result P95", [](J m, J) { return quantile_ms(m, "wait_for_result", "p95", 0); }},
       {"hidden %", [](J m, J) { return mean(m, "slow_tool_hidden", 100, 0); }},
+      {"could be %", [](J m, J) { return mean(m, "slow_tool_could_be_hidden", 100, 0); }},
       {"known ahead %", [](J m, J) { return mean(m, "call_known", 100, 0); }},
       {"foreseen %", [](J m, J) { return mean(m, "call_foreseen", 100, 0); }},
       {"early calls", [](J m, J) { return mean(m, "early_calls", 1, 2); }},

@@ -252,6 +252,9 @@ EvalRow MethodRunner::run_row(const EvalTurn& turn, size_t number, AudioSink* si
     if (turn.right_call) {
       tools.is_right = is_right(*turn.right_call, tools.calls);
       tools.is_right_tool = has_right_name(*turn.right_call, tools.calls);
+      if (!turn.right_call->name.empty()) {
+        tools.said_ahead = said_ahead(*turn.right_call, row.result.events);
+      }
     }
   } else {
     std::optional<TurnResult> result = session.run_turn(source, observer, models_.stop);

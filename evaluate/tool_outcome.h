@@ -19,6 +19,8 @@ struct ToolOutcome {
   /// How long before the final transcript every draft has had the first call; 0: the last one had
   /// another, or none. nullopt: nothing was called.
   std::optional<double> known_ahead{};
+  /// said_ahead() of the right call; nullopt: the set does not say, or none is right.
+  std::optional<double> said_ahead{};
   double waited = 0;          // seconds for tools, after the final transcript
   bool only_reads = false;    // all that were called
   double slowest = 0;         // seconds that the slowest called tool takes

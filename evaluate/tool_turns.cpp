@@ -40,6 +40,14 @@ bool is_right_call(const RightCall& right, const ToolCall& call) {
          });
 }
 
+bool says(const std::string& words, const Json& value) {
+  if (value.is_array()) {
+    return std::ranges::any_of(value, [&](const Json& one) { return says(words, one); });
+  }
+  const std::string text = value.is_string() ? value.get<std::string>() : to_text(value);
+  return words.find(plain(text)) != std::string::npos;
+}
+
 std::string group_of(const SimulatedTool& tool) {
   return fmt::format("{}, {} s", tool.has_effects() ? "acts" : "reads", tool.seconds);
 }
@@ -105,6 +113,23 @@ bool is_right(const RightCall& right, const std::vector<ToolCall>& calls) {
 
 bool has_right_name(const RightCall& right, const std::vector<ToolCall>& calls) {
   return right.name == (calls.empty() ? "" : calls.front().name);
+}
+
+double said_ahead(const RightCall& right, const std::vector<TurnEvent>& events) {
+  const auto end = std::ranges::find(events, TurnEvent::Kind::kFinal, &TurnEvent::kind);
+  PREDGEN_CHECK(end != events.end(), "a turn without an end");
+  const std::string all = bare_words(end->text);
+  Seconds since = end->time;
+  for (auto event = end; event != events.begin();) {
+    if ((--event)->kind != TurnEvent::Kind::kTranscript) continue;
+    const std::string words = bare_words(event->text);
+    const bool is_missing = std::ranges::any_of(right.arguments, [&](const Json& value) {
+      return says(all, value) && !says(words, value);
+    });
+    if (is_missing) break;
+    since = event->time;
+  }
+  return (end->time - since).count();
 }
 
 std::string call_text(const RightCall& right) {

@@ -114,6 +114,12 @@ std::optional<double> hidden(Tools tools, double least) {
   return as_share(tools.waited == 0);
 }
 
+/// Whether the user said what the call needs early enough for hidden().
+std::optional<double> could_be_hidden(Tools tools, double least) {
+  if (!tools.said_ahead || !hidden(tools, least)) return std::nullopt;
+  return as_share(*tools.said_ahead >= tools.slowest);
+}
+
 /// Whether the call was known `ahead` of the final transcript.
 std::optional<double> known(Tools tools, double ahead) {
   return tools.known_ahead ? as_share(*tools.known_ahead > ahead) : std::nullopt;
@@ -193,6 +199,8 @@ const std::vector<Metric>& metrics() {
        })},
       {"tool_hidden", of_tools([](Tools tools, Row) { return hidden(tools, 0); })},
       {"slow_tool_hidden", of_tools([](Tools tools, Row) { return hidden(tools, kSlowTool); })},
+      {"slow_tool_could_be_hidden",
+       of_tools([](Tools tools, Row) { return could_be_hidden(tools, kSlowTool); })},
       {"call_known", of_tools([](Tools tools, Row) { return known(tools, 0); })},
       {"call_foreseen",
        of_tools([](Tools tools, Row row) { return known(tools, row.end_of_turn_wait); })},
@@ -229,7 +237,7 @@ Json row_to_json(const EvalRow& row, const TurnSet& set) {
   for (const Metric& candidate : metrics()) json[candidate.name] = to_json(candidate.value(row));
   for (const char* question :
        {"first_sentence_kept", "ready_before_end", "right_call", "right_tool", "tool_hidden",
-        "slow_tool_hidden", "call_known", "call_foreseen"}) {
+        "slow_tool_hidden", "slow_tool_could_be_hidden", "call_known", "call_foreseen"}) {
     if (Json& answer = json[question]; !answer.is_null()) answer = answer == 1.0;
   }
   json["flip_token"] = row.flip ? Json(row.flip->token) : Json(nullptr);

@@ -106,6 +106,22 @@ TEST(ToolTurns, ACallIsRightWhateverItsCaseAndArticles) {
   EXPECT_TRUE(has_right_name(none, {}));
 }
 
+TEST(ToolTurns, WhatACallNeedsIsSaidSinceItsLastWordThatStayed) {
+  using Kind = TurnEvent::Kind;
+  const RightCall right{.name = "weather",
+                        .arguments = {{"city", {"Rome", "Roma"}}, {"day", "Sunday"}, {"n", 3}}};
+  std::vector<TurnEvent> events{{Seconds(1), Kind::kTranscript, "in Roma on Sunday"},
+                                {Seconds(2), Kind::kTranscript, "in rome on"},
+                                {Seconds(3), Kind::kDraft, ""},
+                                {Seconds(4), Kind::kTranscript, "in Rome on sunday"},
+                                {Seconds(5), Kind::kTranscript, "in Rome on Sunday, please"},
+                                {Seconds(7), Kind::kFinal, "In Rome, on Sunday, please?"}};
+  EXPECT_EQ(said_ahead(right, events), 3);  // nobody says 3
+  events[4].text = "in Rome on";
+  EXPECT_EQ(said_ahead(right, events), 0);
+  EXPECT_EQ(said_ahead({.name = "time"}, events), 6);
+}
+
 /// Calls a tool for the word behind "the"; then what it says. Of the lamp it makes a wrong call.
 std::string call_for(const std::string& user) {
   if (const size_t end = user.find('>'); end != std::string::npos) {
@@ -214,6 +230,7 @@ TEST(ToolTurns, StandInTheReport) {
   EXPECT_EQ(early["accuracy"]["by_category"]["no tool"]["share"], 1.0);
   EXPECT_EQ(early["slow_tool_hidden"]["n"], 1);
   EXPECT_EQ(early["slow_tool_hidden"]["mean"], 1.0);
+  EXPECT_EQ(early["slow_tool_could_be_hidden"]["mean"], 1.0);
   const std::string table = format_table(report);
   for (const char* title : {"result ms", "hidden %", "known ahead %", "malformed", "early lost"}) {
     EXPECT_NE(table.find(title), std::string::npos) << title;
@@ -240,6 +257,7 @@ TEST(ToolTurns, ALateChangeWastesACallAndIsNotHidden) {
   EXPECT_EQ(row["early_calls"], 2);  // the second one in the pause at the end
   EXPECT_EQ(row["early_calls_wasted"], 1);
   EXPECT_EQ(row["tool_hidden"], false);
+  EXPECT_EQ(row["slow_tool_could_be_hidden"], false);
   EXPECT_EQ(row["call_foreseen"], false);
 }
 

@@ -28,7 +28,8 @@ struct AnswerRules {
   enum class Calls { kAllowed, kRequired, kForbidden };
   /// What JSON with a name is in free text: text, always a call's beginning, or, as any brace and
   /// any code, not to be written: then there is a text, or a call. Models that begin their thoughts
-  /// themselves have none then; those with channels write what they like.
+  /// themselves have none then; those with channels write what they like. But for kText, only calls
+  /// follow a call: small models go on with pieces of JSON, which would be said.
   enum class NamedJson { kText, kCall, kForbidden };
   std::optional<AnswerForm> form{};  // of its text, if it is no call; nullopt: any text
   ToolSet tools{};                   // that it may call

@@ -89,20 +89,55 @@ Json written_rest(const std::string& arguments, bool is_last) {
        by_grammar(arguments), by_grammar("root ::=" + space + R"("}")" + close)});
 }
 
-/// What begins a call of a function in free text without the mark, each with what follows.
-std::vector<Json> written_begins(ToolFormat format, const std::string& name,
-                                 const std::string& arguments, bool is_last) {
+/// Calls in free text: any of the marks, then the rest.
+struct Begin {
+  std::vector<std::string> marks;
+  Json rest;
+};
+
+/// A call of a function in free text without the mark.
+Begin written_begin(ToolFormat format, const std::string& name, const std::string& arguments,
+                    bool is_last) {
   if (format == ToolFormat::kXml) {
-    const Json rest = sequence(
-        {by_grammar(arguments), literal("</function>"), maybe("\n"), maybe("</tool_call>")});
-    return {Json::array({"<function=" + name + ">", rest})};
+    return {{"<function=" + name + ">"},
+            sequence({by_grammar(arguments), literal("</function>"), maybe("\n"),
+                      maybe("</tool_call>")})};
   }
-  const Json rest = written_rest(arguments, is_last);
-  std::vector<Json> begins;
-  for (const char* key : {"\"name\": \"", "\"name\":\""}) {
-    begins.push_back(Json::array({key + name + "\"", rest}));
+  const std::string end = name + "\"";
+  return {{"\"name\": \"" + end, "\"name\":\"" + end}, written_rest(arguments, is_last)};
+}
+
+/// A text that these calls end, each of which may be followed by another text, if it `goes_on`.
+Json text_among_calls(const std::vector<Begin>& begins, bool goes_on) {
+  Json rules = Json::array();
+  for (const Begin& begin : begins) {
+    for (const std::string& mark : begin.marks) rules.push_back(Json::array({mark, begin.rest}));
   }
-  return begins;
+  return {{"type", "dispatch"}, {"rules", rules}, {"loop", goes_on}};
+}
+
+/// A text, perhaps followed by such a call, behind which there are only others, if it `goes_on`.
+/// `excluded`: what else is not in the text.
+Json text_before_calls(const std::vector<Begin>& begins, bool goes_on, Json excluded,
+                       bool may_be_empty) {
+  Json any = Json::array();
+  for (const Begin& begin : begins) {
+    Json marks = Json::array();
+    for (const std::string& mark : begin.marks) {
+      marks.push_back(literal(mark));
+      excluded.push_back(mark);
+    }
+    any.push_back(sequence({any_of(marks), begin.rest}));
+  }
+  Json calls = any_of(any);
+  if (goes_on) {
+    const Json another = sequence({by_grammar(R"(root ::= [ ,;\t\r\n]{0,4})"), calls});
+    calls = sequence({calls, repeated(another)});
+  }
+  const Json text{{"type", "any_text"}, {"excludes", excluded}};
+  const Json rest{{"type", "optional"}, {"content", calls}};
+  if (may_be_empty) return sequence({text, rest});
+  return any_of({calls, sequence({by_grammar(kTextBegin), text, rest})});
 }
 
 /// A text, not an empty one, that has none of these.
@@ -155,25 +190,24 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
   const bool is_required = rules.calls == AnswerRules::Calls::kRequired;
   const bool is_free = !is_required && form.is_null() && !calls.open.empty();
   const bool is_list = !calls.end.empty();
-  Json bodies = Json::array();  // of calls, after the mark
-  Json loose = Json::array();   // of those that a model began by itself
-  Json begins = Json::array();  // of calls in free text, each with what follows
-  Json named = Json::array();   // of calls in JSON, after "name": "
+  const bool is_spoken = rules.json != AnswerRules::NamedJson::kText;
   const bool is_json_call = rules.json == AnswerRules::NamedJson::kCall && is_free &&
                             tokenizer.tool_format() == ToolFormat::kHermes;
   const bool has_json = rules.json != AnswerRules::NamedJson::kForbidden;
   const bool is_xml = tokenizer.tool_format() == ToolFormat::kXml;
+  const bool goes_on = rules.has_many_calls && !calls.ends_answer;
+  Json bodies = Json::array();  // of calls, after the mark
+  Json loose = Json::array();   // of those that a model began by itself
+  Json named = Json::array();   // of calls in JSON, after "name": "
+  std::vector<Begin> begins;
   for (const Json& function : functions_of(rules)) {
     const std::string name = function["name"].get<std::string>();
     const std::string grammar = arguments(function);
+    const bool is_last = is_spoken || !rules.has_many_calls;
     if (is_json_call) {
-      named.push_back(
-          sequence({literal(name + "\""), written_rest(grammar, !rules.has_many_calls)}));
+      named.push_back(sequence({literal(name + "\""), written_rest(grammar, is_last)}));
     } else if (is_free && calls.is_written_out && (has_json || is_xml)) {
-      for (const Json& begin :
-           written_begins(tokenizer.tool_format(), name, grammar, !rules.has_many_calls)) {
-        begins.push_back(begin);
-      }
+      begins.push_back(written_begin(tokenizer.tool_format(), name, grammar, is_last));
     }
     if (is_free && !is_list) loose.push_back(loose_call(calls, name, grammar));
     const std::string close = joined(calls.close, "\n", calls.tail);
@@ -181,9 +215,9 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
         sequence({literal(calls.name_begin + name + calls.name_end), by_grammar(grammar)}));
     if (!close.empty()) bodies.back()["elements"].push_back(literal(close));
   }
-  for (const std::string key :
-       {R"({"name": ")", R"({"name":")", "{\n  \"name\": \"", "{\n    \"name\": \""}) {
-    if (is_json_call) begins.push_back(Json::array({key, any_of(named)}));
+  if (is_json_call) {
+    begins.push_back({{R"({"name": ")", R"({"name":")", "{\n  \"name\": \"", "{\n    \"name\": \""},
+                      any_of(named)});
   }
   Json some = Json::array({any_of(bodies)});  // what comes after the first mark
   if (rules.has_many_calls) {
@@ -203,15 +237,9 @@ Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const Arg
     return any_of({sequence(only), text});
   }
   if (is_list) some.insert(some.begin(), maybe(" "));
-  const Json body = is_list ? sequence(some) : any_of(loose);
-  const bool goes_on = rules.has_many_calls && !calls.ends_answer;
-  begins.push_back(Json::array({calls.open, body}));
-  Json text{{"type", "dispatch"}, {"rules", begins}, {"loop", goes_on}};
-  if (has_json) return text;
-  text["excludes"] = words;
-  Json call = Json::array({literal(calls.open), body});
-  if (goes_on) call.push_back(text);
-  return any_of({sequence(call), sequence({by_grammar(kTextBegin), text})});
+  begins.push_back({{calls.open}, is_list ? sequence(some) : any_of(loose)});
+  if (!is_spoken) return text_among_calls(begins, goes_on);
+  return text_before_calls(begins, goes_on && !is_list, has_json ? Json::array() : words, has_json);
 }
 
 Json after_thought(const Json& format) {

@@ -39,7 +39,8 @@ std::vector<Json> functions_of(const AnswerRules& rules);
 /// forbidden, else in free text, which a call's opening mark ends. Where that is <tool_call>, the
 /// name of a function in JSON ("name": "lamp") begins a call, too: models write it into fences of
 /// code and doubled braces instead; where calls are XML, <function=lamp> does. AnswerRules::json
-/// says what other JSON is there. `form`: of the text of an answer without calls; null: any text.
+/// says what other JSON is there, and where an answer is spoken, only calls follow a call. `form`:
+/// of the text of an answer without calls; null: any text.
 Json call_format(const AnswerRules& rules, const Tokenizer& tokenizer, const ArgumentsOf& arguments,
                  const Json& form);
 

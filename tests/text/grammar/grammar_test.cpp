@@ -551,6 +551,34 @@ TEST(CallGrammar, TakesAnyNamedJsonForACallWhereItIsTold) {
     EXPECT_FALSE(takes(key + std::string(R"("Ann", "age": 3})"))) << key;
   }
   EXPECT_TRUE(takes(R"(So: {"age": 3}.)"));
+  EXPECT_TRUE(takes(""));
+}
+
+TEST(CallGrammar, HasOnlyCallsBehindACallThatIsSpoken) {
+  Forms forms;
+  const std::string bell = R"({"name": "bell", "arguments": {"on": true}})";
+  const std::string marked = "<tool_call>\n" + bell + "\n</tool_call>";
+  using Json = AnswerRules::NamedJson;
+  for (const Json json : {Json::kText, Json::kCall, Json::kForbidden}) {
+    const bool has_text_behind = json == Json::kText;
+    const auto grammar = forms.compiler.compile({.tools = tools(), .json = json});
+    const auto takes = [&](const std::string& text) {
+      return predgen::takes(*grammar, forms.tokenizer, text);
+    };
+    EXPECT_TRUE(takes("Yes. " + marked));
+    EXPECT_TRUE(takes(marked + "\n" + marked));
+    EXPECT_EQ(takes(marked + " Done."), has_text_behind);
+    EXPECT_EQ(takes(marked + ",\n  \"description\": 1"), has_text_behind);
+    const auto one =
+        forms.compiler.compile({.tools = tools(), .has_many_calls = false, .json = json});
+    EXPECT_TRUE(predgen::takes(*one, forms.tokenizer, "Yes. " + marked));
+    EXPECT_FALSE(predgen::takes(*one, forms.tokenizer, marked + "\n" + marked));
+    if (json == Json::kForbidden) continue;
+    EXPECT_TRUE(takes("Yes. " + bell));
+    EXPECT_TRUE(takes("[" + bell + ", " + bell + "]"));
+    EXPECT_TRUE(takes(bell + marked + "\n" + bell));
+    EXPECT_EQ(takes(bell + " Done."), has_text_behind);
+  }
 }
 
 TEST(CallGrammar, HasOnlyTheArgumentsThatAreNamed) {
