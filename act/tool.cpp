@@ -5,7 +5,7 @@
 
 #include "core/edit_distance.h"
 #include "core/error.h"
-#include "text/tools/shown_tool.h"
+#include "text/tools/tool_call.h"
 
 namespace predgen::act {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "audio/device_sound.h"
+#include "audio/sample_ring.h"
 #include "audio/silent_stderr.h"
 #include "core/error.h"
 

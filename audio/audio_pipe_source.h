@@ -8,7 +8,7 @@
 
 #include "audio/audio_source.h"
 #include "audio/resampler.h"
-#include "audio/wav_stream.h"
+#include "audio/sample_encoding.h"
 #include "core/stop.h"
 
 namespace predgen {

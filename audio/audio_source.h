@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -32,7 +33,11 @@ class AudioPace {
   AudioPace(int sample_rate, Clock& clock) : sample_rate_(sample_rate), clock_(clock) {}
 
   /// Returns when `num_samples` more samples would have been recorded.
-  void wait_for(size_t num_samples);
+  void wait_for(size_t num_samples) {
+    if (num_samples_ == 0) begin_ = clock_.now();
+    num_samples_ += static_cast<int64_t>(num_samples);
+    clock_.sleep_until(begin_ + Seconds(static_cast<double>(num_samples_) / sample_rate_));
+  }
 
  private:
   const int sample_rate_;

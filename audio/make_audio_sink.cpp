@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "audio/instant_sink.h"
+#include "audio/audio_sink.h"
 #include "audio/player_sink.h"
 #include "audio/resampler.h"
 #include "audio/sample_encoding.h"

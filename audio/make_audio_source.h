@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "audio/audio_sink.h"
 #include "audio/audio_source.h"
-#include "audio/instant_sink.h"
 #include "audio/sound_file.h"
 
 namespace predgen {

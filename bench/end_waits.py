@@ -7,7 +7,7 @@ usage: end_waits.py PREDGEN PIPER_VOICE MODEL.gguf READOUT.safetensors SMART_TUR
 
 The voice reads every request. The start times of its words come from espeak-ng, which gives the voice its phonemes:
 espeak-ng's own reading is stretched to the voice's length. After every word, smart-turn gets the sound so far and 160
-ms of silence, and the readout gets the words so far. The wait follows from both as in hear/end_of_turn.cpp.
+ms of silence, and the readout gets the words so far. The wait follows from both as in hear/turn_taking.cpp.
 After the other words of a request there is a pause that lasts longer than t with a probability of exp(-t / 0.4 s). If
 the wait is shorter than the pause, the turn is cut off. Prints the mean wait at the ends of requests, by the share of
 those pauses that cut a turn off: each way's threshold for a sure end is set to give that share, and the recogniser's

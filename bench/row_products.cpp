@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "kernels/grouped_matrix.h"
-#include "kernels/threads/parallel_ranges.h"
+#include "kernels/threads/thread_team.h"
 #include "model/row_product.h"
 
 namespace predgen {

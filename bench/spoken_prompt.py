@@ -26,7 +26,7 @@ UNSPOKEN = re.compile(r"^\s*([-*+#]|\d+[.)])\s|\*\*|```|\n\s*\n|^\|", re.MULTILI
 
 def system_text(program, name):
     """The text of a named prompt, from the program's source."""
-    source = (HERE.parent / "runtime" / "converse" / "system_prompt.cpp").read_text()
+    source = (HERE.parent / "runtime" / "converse" / "session_options.cpp").read_text()
     named = re.search(r'\{"' + re.escape(name) + r'",\s*((?:"[^"]*"\s*)+)\}', source) if name.isalnum() else None
     return "".join(re.findall(r'"([^"]*)"', named[1])) if named else name
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/command.h"
-#include "cli/voice_flags.h"
+#include "cli/setting_flags.h"
 #include "core/json.h"
 #include "evaluate/model_speed.h"
 

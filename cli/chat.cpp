@@ -12,7 +12,7 @@
 
 #include "cli/command.h"
 #include "cli/loaded_session.h"
-#include "cli/terminal/last_line.h"
+#include "cli/terminal/display_text.h"
 #include "cli/terminal/raw_terminal.h"
 #include "cli/turn_summary.h"
 #include "cli/typed_turns.h"

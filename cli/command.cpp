@@ -1,7 +1,7 @@
 #include "cli/command.h"
 
 #include "cli/setting_flags.h"
-#include "model/model_settings.h"
+#include "model/load_options.h"
 
 namespace predgen::cli {
 

@@ -19,7 +19,7 @@
 #include "cli/bench_conditions.h"
 #include "cli/command.h"
 #include "cli/measured_models.h"
-#include "cli/voice_flags.h"
+#include "cli/setting_flags.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/model_names.h"
@@ -38,7 +38,6 @@
 #include "voice/dac/dac_weights.h"
 #include "voice/espeak/espeak_helper.h"
 #include "voice/zonos/zonos_model.h"
-#include "voice/zonos/zonos_speed.h"
 #include "voice/zonos/zonos_voice.h"
 
 namespace predgen::cli {

@@ -14,7 +14,6 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/command.h"
 #include "cli/setting_flags.h"
-#include "cli/voice_flags.h"
 #include "core/clock.h"
 #include "model/load_options.h"
 #include "runtime/converse/call_constraint.h"

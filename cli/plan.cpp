@@ -8,7 +8,6 @@
 #include "model/device_memory.h"
 #include "model/gpu/cuda_module.h"
 #include "model/load_options.h"
-#include "train/plan/memory_advice.h"
 #include "train/plan/memory_plan.h"
 #include "train/plan/plan_sizes.h"
 

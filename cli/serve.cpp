@@ -16,14 +16,14 @@
 #include <thread>
 #include <vector>
 
+#include "checkpoint/checkpoint.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/model_setup.h"
-#include "cli/prefix_store.h"
 #include "cli/setting_flags.h"
-#include "cli/voice_flags.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/log.h"
 #include "core/model_names.h"
 #include "core/stop.h"
@@ -32,14 +32,17 @@
 #include "data/repetition.h"
 #include "hear/make_recogniser.h"
 #include "model/device_memory.h"
+#include "model/weights/weight_files.h"
 #include "runtime/converse/session_options.h"
 #include "runtime/converse/words_end.h"
 #include "runtime/cost/engine_costs.h"
+#include "runtime/engine/engine.h"
 #include "runtime/generate/make_generator.h"
 #include "serve/http/http_server.h"
 #include "serve/openai/completer.h"
 #include "serve/openai/openai_api.h"
 #include "serve/openai/server_tools.h"
+#include "serve/prefix_store.h"
 #include "serve/serve_config.h"
 #include "serve/wyoming/wyoming_satellites.h"
 #include "serve/wyoming/wyoming_server.h"
@@ -218,6 +221,38 @@ void run(serve::WyomingServer& server, const std::stop_token& stop) {
   } catch (const std::exception& error) {
     spdlog::error("the Wyoming service has ended: {}", first_line(error.what()));
   }
+}
+
+/// The folder of --prefix-cache; null: none is wanted. Runs a pass, which tells this machine's
+/// results from others'. UserError as PrefixStore.
+std::unique_ptr<serve::PrefixStore> open_prefix_store(const serve::ServeConfig& config,
+                                                      const ModelOptions& model,
+                                                      const Checkpoint& checkpoint, Engine& engine,
+                                                      EngineLock& engine_lock) {
+  if (config.prefix_cache.empty()) return nullptr;
+  serve::KnownHashes known(std::filesystem::path(config.prefix_cache) / "weights.json");
+  Hasher identity;  // files and settings, and what they compute on this machine
+  identity.add(program_version()).add(known.hash(checkpoint.weight_files()));
+  if (!model.adapter.empty()) identity.add(known.hash(weight_files(model.adapter)));
+  identity.add(model.device).add(model.dtype).add(model.quantize);
+  const EngineLock::Hold hold(engine_lock);
+  if (engine.model().kv_layout().num_states == 0) {
+    Sequence probe = engine.make_sequence(16);
+    probe.append(TokenIds{1, 2, 3, 4, 5, 6, 7, 8});
+    engine.run({.sequence = &probe});
+    for (const auto& [keys, values] : probe.rows(7)) {
+      for (const at::Tensor& side : {keys, values}) {
+        identity.add({static_cast<const char*>(side.const_data_ptr()), side.nbytes()});
+      }
+    }
+  }
+  auto store = std::make_unique<serve::PrefixStore>(
+      serve::PrefixStore::Options{.folder = config.prefix_cache,
+                                  .max_bytes = std::llround(config.prefix_cache_gib * (1 << 30)),
+                                  .identity = identity.hex()},
+      engine.model().kv_layout());
+  known.save();
+  return store;
 }
 
 void serve(const CLI::App& command, ServeOptions& options, const std::stop_token& stop) {

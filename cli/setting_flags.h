@@ -11,6 +11,7 @@
 #include "core/setting.h"
 #include "runtime/generate/generation_defaults.h"
 #include "text/tokenizer.h"
+#include "voice/make_voice.h"
 
 namespace predgen::cli {
 
@@ -40,5 +41,18 @@ std::unique_ptr<act::ToolServers> start_tool_servers(const std::string& file,
                                                      const Tokenizer& tokenizer,
                                                      const std::string& model,
                                                      const std::stop_token& stop);
+
+/// The name of default_voice_kind().
+std::string best_voice();
+
+/// The options of every command that speaks.
+struct VoiceFlags {
+  std::string tts = "none";
+  std::string voice, language, model, codec, config;
+
+  void add_to(CLI::App& command);
+  /// UserError for flags that the chosen voice does not support.
+  VoiceOptions parse() const;
+};
 
 }  // namespace predgen::cli

@@ -12,7 +12,7 @@
 #include "core/setting.h"
 #include "data/build_config.h"
 #include "evaluate/eval_config.h"
-#include "model/model_settings.h"
+#include "model/load_options.h"
 #include "runtime/converse/tool_round_options.h"
 #include "runtime/generate/generation_defaults.h"
 #include "runtime/generate/make_generator.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "cli/terminal/last_line.h"
+#include "cli/terminal/display_text.h"
 #include "cli/turn_summary.h"
 #include "core/log.h"
 

@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "cli/chat_file.h"
 #include "cli/chat_screen.h"
+#include "cli/input_rows.h"
 #include "cli/measured_models.h"
 #include "cli/turn_summary.h"
 #include "core/error.h"
@@ -19,7 +19,6 @@
 #include "hear/transcripts/scheduled_source.h"
 #include "runtime/converse/conversation.h"
 #include "runtime/converse/session_options.h"
-#include "runtime/converse/system_prompt.h"
 #include "runtime/speech/speaker.h"
 
 namespace predgen::cli {

@@ -104,7 +104,7 @@ endfunction()
 # predgen_embed_page(target namespace files ..): the target gets page_source() in the namespace: a page of
 # core/page with these styles and scripts behind those that every page has.
 function(predgen_embed_page target namespace)
-  set(shared style.css elements.js axis.js canvas.js row_charts.js line_plot.js figure.js)
+  set(shared style.css elements.js canvas.js row_charts.js line_plot.js figure.js)
   list(TRANSFORM shared PREPEND ${PROJECT_SOURCE_DIR}/core/page/)
   list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   set(script ${PROJECT_SOURCE_DIR}/cmake/EmbedReport.cmake)

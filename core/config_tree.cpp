@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/config_value.h"
+#include "core/config.h"
 #include "core/edit_distance.h"
 #include "core/error.h"
 

@@ -7,7 +7,7 @@
 #include <cctype>
 #include <type_traits>
 
-#include "core/config_value.h"
+#include "core/config.h"
 #include "core/error.h"
 
 namespace predgen {

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "data/conversation.h"
-#include "model/model_settings.h"
+#include "model/load_options.h"
 
 namespace predgen::data {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "text/tools/shown_tool.h"
+#include "text/tools/tool_call.h"
 
 namespace predgen::data {
 

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "runtime/converse/system_prompt.h"
+#include "runtime/converse/session_options.h"
 
 namespace predgen::data {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/random.h"
 #include "data/build_config.h"
 #include "data/conversation.h"
-#include "data/record.h"
+#include "data/dataset_store.h"
 #include "text/tokenizer.h"
 
 namespace predgen::data {

@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "data/hdf5_store.h"
-#include "data/shard_file.h"
 
 namespace predgen::data {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/json.h"
-#include "data/shard_file.h"
+#include "data/hdf5_store.h"
 
 namespace predgen::data {
 

@@ -9,7 +9,7 @@
 #include "core/random.h"
 #include "core/stop.h"
 #include "data/hdf5_store.h"
-#include "model/pass_read.h"
+#include "model/language_model.h"
 #include "text/token_ids.h"
 #include "text/utf8.h"
 

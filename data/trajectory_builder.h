@@ -15,7 +15,6 @@
 #include "data/build_config.h"
 #include "data/dataset_store.h"
 #include "data/piece_folder.h"
-#include "data/record.h"
 #include "runtime/engine/engine.h"
 #include "text/tokenizer.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/converse/preset.h"
+#include "runtime/converse/session_options.h"
 
 namespace predgen::evaluate {
 

@@ -14,7 +14,6 @@
 #include "evaluate/page/report_page.h"
 #include "evaluate/quality.h"
 #include "evaluate/statistics.h"
-#include "evaluate/timelines.h"
 #include "evaluate/turn_groups.h"
 #include "evaluate/turn_rows.h"
 

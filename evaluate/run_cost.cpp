@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "evaluate/decode_bytes.h"
+#include "evaluate/model_speed.h"
 #include "runtime/cost/engine_costs.h"
 #include "runtime/cost/pass_costs.h"
 

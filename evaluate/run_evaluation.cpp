@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "audio/instant_sink.h"
+#include "audio/audio_sink.h"
 #include "checkpoint/checkpoint.h"
 #include "core/error.h"
 #include "core/files.h"

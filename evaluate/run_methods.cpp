@@ -12,7 +12,7 @@
 #include "hear/transcripts/scheduled_source.h"
 #include "runtime/converse/call_constraint.h"
 #include "runtime/converse/session.h"
-#include "runtime/converse/system_prompt.h"
+#include "runtime/converse/session_options.h"
 #include "runtime/cost/engine_costs.h"
 #include "runtime/speech/make_speaker.h"
 

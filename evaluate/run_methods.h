@@ -13,7 +13,7 @@
 #include "evaluate/gpu_energy.h"
 #include "evaluate/repeated_values.h"
 #include "evaluate/run_cost.h"
-#include "evaluate/tool_outcome.h"
+#include "evaluate/tool_turns.h"
 #include "runtime/converse/tool_rounds.h"
 #include "runtime/converse/turn.h"
 #include "runtime/engine/engine.h"

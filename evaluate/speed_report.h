@@ -3,7 +3,6 @@
 #include <string>
 
 #include "core/json.h"
-#include "evaluate/decode_bytes.h"
 #include "evaluate/model_speed.h"
 #include "model/device_memory.h"
 

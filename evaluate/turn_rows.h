@@ -40,4 +40,10 @@ Json to_json(const EvalRun& run, const TurnSet& set);
 std::optional<double> value_of(const Json& row, const std::string& metric);
 std::vector<std::optional<double>> values_of(const Rows& rows, const std::string& metric);
 
+/// Single turns for a report: removes "trace" from the rows of a run, and returns those of three
+/// turns as [{"turn", "id", "method", "why", "against", "events"}, ..]. "why": the saving in TTFS
+/// of the first method that drafts ("against") is the median one ("typical"), the most ("best") or
+/// the least ("worst") of these turns.
+Json take_timelines(Json& rows, const std::vector<std::string>& methods);
+
 }  // namespace predgen::evaluate

@@ -1,5 +1,6 @@
 #include "evaluate/turn_sets.h"
 
+#include <fstream>
 #include <map>
 
 #include "core/error.h"
@@ -10,11 +11,26 @@
 #include "data/corpus_row.h"
 #include "data/example_builder.h"
 #include "data/held_out.h"
-#include "evaluate/json_rows.h"
 #include "evaluate/tool_turns.h"
 #include "hear/transcripts/scheduled_source.h"
 
 namespace predgen::evaluate {
+
+void for_each_row(const std::filesystem::path& file,
+                  const std::function<void(const Json& row, const std::string& where)>& use) {
+  if (!std::filesystem::exists(file)) throw data::missing_data(file);
+  std::ifstream stream(file);
+  if (!stream || std::filesystem::is_directory(file)) {
+    throw UserError("{}: cannot be read", file.string());
+  }
+  std::string line;
+  for (int64_t number = 1; std::getline(stream, line); ++number) {
+    if (is_blank(line)) continue;
+    const std::string where = fmt::format("{}:{}", file.string(), number);
+    use(parse_json(line, where), where);
+  }
+}
+
 namespace {
 
 std::string trim(const std::string& text) { return std::string(trimmed(text, " \t\r\n")); }

@@ -1,13 +1,21 @@
 #pragma once
 
+#include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "core/json.h"
+#include "evaluate/eval_config.h"
 #include "evaluate/eval_turn.h"
 #include "evaluate/simulated_tools.h"
-#include "evaluate/turn_set_config.h"
 
 namespace predgen::evaluate {
+
+/// Each row of a JSONL file that is not blank; `where` is "file:row" for errors. UserError for a
+/// missing file and for a row that is not JSON.
+void for_each_row(const std::filesystem::path& file,
+                  const std::function<void(const Json& row, const std::string& where)>& use);
 
 struct TurnSet {
   // In the order of the draw, so a smaller count is a prefix; turns that continue stay together.

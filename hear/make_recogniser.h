@@ -4,8 +4,8 @@
 
 #include "core/setting.h"
 #include "hear/ears_process.h"
-#include "hear/end_of_turn.h"
 #include "hear/recogniser.h"
+#include "hear/turn_taking.h"
 
 namespace predgen {
 

@@ -15,8 +15,8 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/mutex.h"
-#include "hear/end_of_turn.h"
 #include "hear/recogniser.h"
+#include "hear/turn_taking.h"
 
 namespace predgen {
 

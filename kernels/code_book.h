@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "kernels/code_table.h"
+#include "kernels/row_kernels.h"
 
 // Without LibTorch.
 

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "kernels/half.h"
-#include "kernels/threads/parallel_ranges.h"
+#include "kernels/threads/thread_team.h"
 
 namespace predgen {
 namespace {

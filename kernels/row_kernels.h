@@ -2,13 +2,22 @@
 
 #include <cstdint>
 
-#include "kernels/code_table.h"
-
-// The kernels of row_product.h for CPUs, without LibTorch: one source, row_kernels_*.h, compiled
-// for each instruction set. Integer weights are multiplied by rows of x in 16 bits with exact sums:
-// the same bits on all of them. A row of y never depends on the number of rows.
+// The kernels of row_product.h for CPUs, without LibTorch and the standard library: one source,
+// row_kernels_*.h, compiled for each instruction set. Integer weights are multiplied by rows of x
+// in 16 bits with exact sums: the same bits on all of them. A row of y never depends on the number
+// of rows.
 
 namespace predgen {
+
+/// A CodeBook as kernels look its values up: (high - 128 + (low - 128) / 256) * unit.
+struct CodeTable {
+  bool operator==(const CodeTable&) const = default;
+
+  alignas(16) uint8_t high[16] = {};
+  alignas(16) uint8_t low[16] = {};  // 128 where one byte is enough
+  float unit = 1.0f;
+  int num_bytes = 1;
+};
 
 /// y = x W^T + bias. bfloat16 as its bits; W at any address.
 struct RowProduct {

@@ -9,7 +9,7 @@
 #include <cpuid.h>
 #endif
 
-#include "kernels/threads/parallel_ranges.h"
+#include "kernels/threads/thread_team.h"
 
 namespace predgen {
 namespace {

@@ -6,6 +6,8 @@
 
 #include "core/error.h"
 #include "model/architectures/architectures.h"
+#include "model/parts/decoder_layer.h"
+#include "model/parts/layer_inputs.h"
 
 namespace predgen {
 
@@ -259,6 +261,34 @@ int64_t ModelConfig::num_active_parameters() const {
     total += weight.share * static_cast<double>(num_values({weight}));
   }
   return std::llround(total);
+}
+
+int64_t num_values(const std::vector<WeightSpec>& weights) {
+  int64_t total = 0;
+  for (const WeightSpec& weight : weights) {
+    int64_t count = 1;
+    for (const int64_t size : weight.shape) count *= size;
+    total += count;
+  }
+  return total;
+}
+
+std::vector<WeightSpec> weight_layout(const ModelConfig& config) {
+  const int64_t E = config.hidden_size;
+  std::vector<WeightSpec> weights{
+      {.name = kEmbeddingName, .shape = {config.vocab_size, E}, .gguf = "token_embd.weight"}};
+  for (int64_t i = 0; i < config.num_layers(); ++i) {
+    DecoderLayer::add_weights(config, i, weights);
+  }
+  weights.push_back({.name = config.final_norm.hugging_face,
+                     .shape = {E},
+                     .gguf = config.final_norm.gguf,
+                     .is_norm = true});
+  LayerInputs::add_weights(config, weights);
+  if (!config.tie_word_embeddings) {
+    weights.push_back({.name = kHeadName, .shape = {config.vocab_size, E}, .gguf = kGgufHeadName});
+  }
+  return weights;
 }
 
 }  // namespace predgen

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/error.h"
-#include "model/weight_layout.h"
+#include "model/model_config.h"
 
 namespace predgen {
 

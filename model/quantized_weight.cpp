@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "kernels/row_tiles.h"
-#include "kernels/threads/parallel_ranges.h"
+#include "kernels/threads/thread_team.h"
 #include "model/gpu/gpu_matrix.h"
 #include "model/gpu/gpu_planes.h"
 #include "model/gpu/gpu_product.h"

@@ -3,11 +3,14 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "core/json.h"
 #include "model/config_fields.h"
 
 namespace predgen {
+
+struct ModelConfig;
 
 /// kNone, which no checkpoint names: no position embedding.
 enum class RopeKind { kDefault, kLinear, kDynamic, kYarn, kLlama3, kProportional, kNone };
@@ -52,5 +55,27 @@ struct RopeConfig {
 /// RopeConfig::attention_factor of YaRN where nothing else is said; with a weight ("mscale"), what
 /// is multiplied or divided by.
 double yarn_attention_factor(double factor, double weight = 1.0);
+
+// Shapes: B rows, T tokens, H heads, D head size.
+
+/// Cosines and sines that rotate queries and keys to their positions, [B,1,T,R]: the first R values
+/// of a head turn. The sines for the second half of them carry the minus sign of the rotation.
+struct Rotation {
+  /// `inverse_frequencies`: from RopeConfig, on the device of the positions.
+  Rotation(const RopeConfig& rope, const at::Tensor& inverse_frequencies,
+           const at::Tensor& positions_BT, at::ScalarType type);
+  /// Rotates pairs (x[i], x[i + R/2]), the layout of Hugging Face checkpoints.
+  at::Tensor operator()(const at::Tensor& x_BHTD) const;
+  /// The same of queries, which are also multiplied by RopeConfig::query_scale().
+  at::Tensor of_queries(const at::Tensor& x_BHTD) const;
+
+  at::Tensor cos, signed_sin;
+  at::Tensor query_scale;  // [B,1,T,1], undefined without RopeConfig::query_beta
+};
+/// One for each of ModelConfig::ropes. `inverse_frequencies`: from ModelConfig, on the device of
+/// the positions.
+std::vector<Rotation> make_rotations(const ModelConfig& config,
+                                     const at::Tensor& inverse_frequencies,
+                                     const at::Tensor& positions_BT, at::ScalarType type);
 
 }  // namespace predgen

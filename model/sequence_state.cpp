@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/error.h"
-#include "model/kv_storage.h"
-#include "model/state_point.h"
+#include "model/kv_pool.h"
+#include "model/state_history.h"
 
 namespace predgen {
 

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "kernels/half.h"
-#include "kernels/threads/parallel_ranges.h"
+#include "kernels/threads/thread_team.h"
 #include "tensors/stored_tensors.h"
 
 namespace predgen {

@@ -35,13 +35,13 @@ GLOBALS = {"bench/row_products.cpp": "keeps the compiler from leaving reads out"
            "cli/chat_screen.cpp": "loggers that a thread may be in still",
            "data/hdf5_file.cpp": "the lock of the library HDF5, which is not thread-safe",
            "hear/asr/failure_report.cpp": "what a library's _Exit() reaches",
-           "voice/espeak/program/voices.cpp": "the library's voice, in a process of its own",
+           "voice/espeak/program/main.cpp": "the library's voice, in a process of its own",
            "model/gpu/captured_graph_cuda.cpp": "LibTorch's generator of all graphs has no lock",
            "model/gpu/gpu_support.cpp": "what each GPU can run, asked once",
            "text/grammar/compiled_grammar.cpp": "where the messages of a library go, which it gives no context",
-           "kernels/threads/parallel_ranges.cpp": "the program's threads",
+           "kernels/threads/thread_team.cpp": "the program's threads",
            "kernels/threads/thread_team.cpp": "how long this thread has slept",
-           "voice/zonos/zonos_cache.cpp": "numbers caches"}
+           "voice/zonos/zonos_model.cpp": "numbers caches"}
 
 
 def end_of_block(text: str, begin: int) -> int:

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
-#include "text/tools/shown_tool.h"
+#include "text/tools/tool_call.h"
 
 namespace predgen::serve {
 namespace {

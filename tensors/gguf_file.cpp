@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "core/model_names.h"
-#include "kernels/threads/parallel_ranges.h"
+#include "kernels/threads/thread_team.h"
 #include "tensors/gguf_blocks.h"
 #include "tensors/gguf_header.h"
 #include "tensors/gguf_metadata.h"

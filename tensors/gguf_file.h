@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tensors/gguf_blocks.h"
 #include "tensors/gguf_metadata.h"
-#include "tensors/gguf_types.h"
 #include "tensors/mapped_file.h"
 
 namespace predgen {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "tensors/gguf_blocks.h"
 #include "tensors/gguf_metadata.h"
-#include "tensors/gguf_types.h"
 #include "tensors/safetensors.h"
 
 namespace predgen {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/error.h"
-#include "kernels/threads/parallel_ranges.h"
+#include "kernels/threads/thread_team.h"
 #include "kernels/token_kernels.h"
 #include "tensors/gguf_blocks.h"
 

@@ -3,8 +3,8 @@
 #include <charconv>
 
 #include "core/error.h"
-#include "model/model_settings.h"
-#include "model/weights/layer_choice.h"
+#include "model/load_options.h"
+#include "model/weights/adapter_config.h"
 #include "train/base/weight_codec.h"
 
 namespace predgen::train {

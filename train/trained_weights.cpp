@@ -7,7 +7,7 @@
 
 #include "checkpoint/save_model.h"
 #include "core/error.h"
-#include "model/weight_layout.h"
+#include "model/model_config.h"
 #include "model/weights/adapter.h"
 #include "tensors/safetensors.h"
 

@@ -15,8 +15,8 @@
 #include "core/text.h"
 #include "evaluate/statistics.h"
 #include "hear/transcripts/scheduled_source.h"
-#include "runtime/converse/preset.h"
 #include "runtime/converse/session.h"
+#include "runtime/converse/session_options.h"
 #include "tests/fakes/engine_clock.h"
 #include "tests/fakes/queued_threads.h"
 

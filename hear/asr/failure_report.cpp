@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/text.h"
-#include "hear/asr/service.h"
+#include "hear/asr/ears.h"
 
 namespace predgen::ears {
 namespace {

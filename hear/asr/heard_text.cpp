@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/text.h"
+#include "hear/asr/ear.h"
 #include "hear/asr/invented_phrases.h"
-#include "hear/asr/voice_activity.h"
 #include "text/utf8.h"
 #include "text/words.h"
 

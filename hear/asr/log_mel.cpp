@@ -6,7 +6,7 @@
 #include <numbers>
 #include <numeric>
 
-#include "hear/asr/voice_activity.h"
+#include "hear/asr/ear.h"
 
 namespace predgen::ears {
 namespace {

@@ -15,11 +15,11 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "hear/asr/ears.h"
 #include "hear/asr/failure_report.h"
 #include "hear/asr/model_files.h"
 #include "hear/asr/moonshine_decoder.h"
 #include "hear/asr/paired_decoder.h"
-#include "hear/asr/service.h"
 #include "hear/asr/streaming_decoder.h"
 #include "hear/asr/voice_networks.h"
 #include "hear/asr/whisper_decoder.h"

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "hear/asr/decoder.h"
-#include "hear/asr/draft_text.h"
 #include "hear/asr/log_mel.h"
 #include "hear/asr/model_files.h"
 #include "hear/asr/paired_decoder.h"

@@ -12,7 +12,7 @@
 #include "model/linear.h"
 #include "model/parts/layer_weights.h"
 #include "model/parts/operators.h"
-#include "model/rotation.h"
+#include "model/rope.h"
 #include "model/sequence_state.h"
 
 namespace predgen {

@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "model/weights/adapter_config.h"
-#include "model/weights/layer_choice.h"
 
 namespace predgen {
 namespace {

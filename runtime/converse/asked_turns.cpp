@@ -1,6 +1,7 @@
 #include "runtime/converse/asked_turns.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/text.h"
 #include "hear/transcripts/transcript_lines.h"
@@ -35,6 +36,33 @@ std::optional<Transcript> AskedTurns::whole(std::optional<Transcript> heard) con
 std::string AskedTurns::bare(const std::string& words) const {
   const size_t before = joined_words(again_, with_lines("x")).size() - 1;
   return before <= words.size() ? words.substr(before) : words;
+}
+
+void FirstWords::begin(int64_t number, int64_t milliseconds) {
+  speech_ = {.turn = number, .milliseconds = milliseconds};
+}
+
+std::optional<SpeechBegun> FirstWords::hear(const std::string& words, Seconds now) {
+  std::optional<SpeechBegun> begun;
+  if (speech_) {
+    const bool is_answering = now < answering_until_;
+    if (is_answering && !taking_.is_answering()) taking_.on_taken(now);
+    if (!is_answering) taking_.on_silent();
+    taking_.on_words(now, words);
+    if (!taking_.is_answering()) {
+      begun = std::exchange(speech_, std::nullopt);
+      told_ = begun;
+      told_->is_again = true;
+    }
+  }
+  if (is_blank(words) && told_) speech_ = told_;
+  return begun;
+}
+
+void FirstWords::forget(Seconds now) {
+  speech_.reset();
+  told_.reset();
+  taking_.on_lost(now);
 }
 
 }  // namespace predgen

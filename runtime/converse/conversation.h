@@ -21,7 +21,6 @@
 #include "runtime/converse/answer_sound.h"
 #include "runtime/converse/asked_turns.h"
 #include "runtime/converse/conversation_events.h"
-#include "runtime/converse/first_words.h"
 #include "runtime/converse/session.h"
 #include "runtime/converse/tool_rounds.h"
 #include "runtime/engine/engine_lock.h"

@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "core/stop.h"
 #include "runtime/converse/current_turn.h"
-#include "runtime/converse/preemptive_answer.h"
 #include "runtime/converse/turn_answer.h"
 #include "runtime/converse/turn_drafts.h"
 

@@ -1,9 +1,17 @@
 #include "runtime/converse/session_options.h"
 
-#include "runtime/converse/preset.h"
-#include "runtime/converse/system_prompt.h"
+#include <algorithm>
+#include <cctype>
+#include <utility>
+#include <vector>
+
+#include "core/edit_distance.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "text/utf8.h"
 
 namespace predgen {
+
 Settings settings_of(SessionOptions& options) {
   std::vector<std::string> names;
   std::string costs = "what speculation may cost";
@@ -88,6 +96,111 @@ SessionConfig make_session_config(const SessionOptions& options, Engine& engine)
   config.turn.max_new_tokens = options.max_new_tokens;
   config.turn.turn_draft_tokens = options.turn_draft_tokens;
   return config;
+}
+
+namespace {
+
+SpeculationConfig eager(bool only_if_cheap) {
+  return {.num_candidates = 12,
+          .tree_tokens = 128,
+          .num_branches = 8,
+          .only_if_cheap = only_if_cheap,
+          .in_parts = true};
+}
+
+}  // namespace
+
+void Preset::apply_to(SessionConfig& config) const {
+  config.speculation = speculation;
+  config.generator.sources = sources;
+  if (first_round_tokens > 0) config.turn.first_round_tokens = first_round_tokens;
+  if (later_round_tokens > 0) config.turn.later_round_tokens = later_round_tokens;
+  config.turn.split_mode = split_mode.value_or(config.turn.split_mode);
+  config.turn.waits_for_pauses = waits_for_pauses;
+}
+
+const std::vector<Preset>& presets() {
+  static const std::vector<Preset> all{
+      {.name = "default",
+       .help = "the last draft is verified and continued; where it fails, its rest and the "
+               "conversation propose how to go on",
+       .speculation = {.in_parts = true},
+       .sources = {"ngram"}},
+      {.name = "paper",
+       .help =
+           "the last draft alone, with 30 tokens at the first transcript and 10 at each later "
+           "one, and sentences that end at any . ? or ! (--system-prompt table3 is the paper's, "
+           "too)",
+       .first_round_tokens = 30,
+       .later_round_tokens = 10,
+       .split_mode = SplitMode::kPaper},
+      {.name = "economy",
+       .help = "fewer passes while you speak: a draft grows by 3 tokens at each transcript, and "
+               "eight drafts are kept",
+       .speculation = {.num_candidates = 8, .in_parts = true},
+       .sources = {"ngram"},
+       .first_round_tokens = 3,
+       .later_round_tokens = 3},
+      {.name = "eager",
+       .help = "default, and in idle time other answers are prepared",
+       .speculation = eager(/*only_if_cheap=*/false),
+       .sources = {"ngram"}},
+      {.name = "auto",
+       .help = "eager where wide passes are cheap, else default; drafts wait until you pause while "
+               "that has been soon enough in this conversation",
+       .speculation = eager(/*only_if_cheap=*/true),
+       .sources = {"ngram"},
+       .waits_for_pauses = true},
+  };
+  return all;
+}
+
+const Preset& find_preset(const std::string& name) {
+  std::string names;
+  for (const Preset& preset : presets()) {
+    if (preset.name == name) return preset;
+    names += (names.empty() ? "" : ", ") + preset.name;
+  }
+  throw UserError("there is no preset '{}': choose one of {}", name, names);
+}
+
+namespace {
+
+const std::pair<const char*, const char*> kNamed[] = {
+    {"none", ""},
+    {"spoken",
+     "You are a helpful assistant. Answer in plain words, in one to three short sentences."},
+    {"table3",
+     "The instruction provided by the user may be truncated. In such cases, respond based on your "
+     "best guess of the incomplete instruction. Do not complain about incomplete prompts."}};
+
+bool is_one_word(const std::string& text) {
+  return std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
+
+}  // namespace
+
+std::string system_prompt_text(const std::string& setting) {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : kNamed) {
+    if (setting == name) return text;
+    names.emplace_back(name);
+  }
+  if (setting.starts_with('@')) {
+    std::string text = read_file(setting.substr(1));
+    require_utf8(text, setting.substr(1));
+    while (text.ends_with('\n')) text.pop_back();
+    return text;
+  }
+  if (!setting.empty() && is_one_word(setting)) {
+    throw UserError("system prompt \"{}\": no such name ({}); a text has more than one word",
+                    setting, suggest(setting, names));
+  }
+  return setting;
+}
+
+std::string system_prompt_text(const std::string& setting, bool has_voice) {
+  return system_prompt_text(setting == "auto" ? (has_voice ? "spoken" : "none") : setting);
 }
 
 }  // namespace predgen

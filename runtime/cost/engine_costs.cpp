@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "model/pass_read.h"
+#include "model/language_model.h"
 
 namespace predgen {
 namespace {

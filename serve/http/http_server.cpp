@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "core/clock.h"
-#include "serve/http/multipart.h"
-#include "serve/http/sockets.h"
+#include "serve/http/http.h"
+#include "serve/http/tcp_server.h"
 #include "serve/http/web_socket_connection.h"
 
 namespace predgen::serve {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/clock.h"
-#include "serve/http/sockets.h"
+#include "serve/http/tcp_server.h"
 
 namespace predgen::serve {
 namespace asio = boost::asio;

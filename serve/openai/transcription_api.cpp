@@ -13,7 +13,7 @@
 #include "core/text.h"
 #include "hear/transcribe.h"
 #include "serve/api_error.h"
-#include "serve/http/multipart.h"
+#include "serve/http/http.h"
 #include "serve/main_language.h"
 #include "serve/request_fields.h"
 

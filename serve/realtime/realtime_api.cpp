@@ -11,7 +11,7 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "serve/api_error.h"
-#include "serve/http/url.h"
+#include "serve/http/http.h"
 #include "serve/realtime/event_json.h"
 #include "serve/request_fields.h"
 

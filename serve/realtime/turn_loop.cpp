@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "audio/instant_sink.h"
+#include "audio/audio_sink.h"
 #include "audio/resampler.h"
 #include "core/log.h"
 #include "core/text.h"

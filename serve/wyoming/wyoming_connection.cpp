@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/stop.h"
 #include "serve/api_error.h"
-#include "serve/http/sockets.h"
+#include "serve/http/tcp_server.h"
 
 namespace predgen::serve {
 namespace asio = boost::asio;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "audio/wav_stream.h"
+#include "audio/sample_encoding.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "hear/recogniser.h"

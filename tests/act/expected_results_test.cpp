@@ -1,6 +1,6 @@
-#include "act/expected_results.h"
-
 #include <gtest/gtest.h>
+
+#include "act/tool_runner.h"
 
 namespace predgen::act {
 namespace {

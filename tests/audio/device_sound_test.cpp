@@ -1,9 +1,8 @@
-#include "audio/device_sound.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "audio/sample_ring.h"
 #include "core/stop.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/manual_clock.h"

@@ -7,7 +7,7 @@
 #include "tests/fakes/small_zonos_transformer.h"
 #include "tests/fakes/temporary_folder.h"
 #include "voice/zonos/code_generation.h"
-#include "voice/zonos/graphed_step.h"
+#include "voice/zonos/zonos_model.h"
 
 namespace predgen {
 namespace {

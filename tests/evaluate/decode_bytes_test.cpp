@@ -1,8 +1,7 @@
-#include "evaluate/decode_bytes.h"
-
 #include <gtest/gtest.h>
 
 #include "checkpoint/load_model.h"
+#include "evaluate/model_speed.h"
 #include "model/memory_estimate.h"
 #include "tests/fakes/layer_specs.h"
 #include "tests/fakes/memory_checkpoint.h"

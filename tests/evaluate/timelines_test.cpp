@@ -1,9 +1,9 @@
-#include "evaluate/timelines.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
+
+#include "evaluate/turn_rows.h"
 
 namespace predgen::evaluate {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "hear/onnx/onnx_graph.h"
+#include "hear/onnx/onnx_session.h"
 
 namespace predgen {
 

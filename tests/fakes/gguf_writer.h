@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/error.h"
+#include "tensors/gguf_blocks.h"
 #include "tensors/gguf_metadata.h"
-#include "tensors/gguf_types.h"
 
 namespace predgen {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "data/record.h"
+#include "data/dataset_store.h"
 
 namespace predgen {
 

@@ -1,9 +1,9 @@
-#include "hear/end_of_turn.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
+
+#include "hear/turn_taking.h"
 
 namespace predgen {
 namespace {

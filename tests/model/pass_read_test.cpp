@@ -1,6 +1,6 @@
-#include "model/pass_read.h"
-
 #include <gtest/gtest.h>
+
+#include "model/language_model.h"
 
 namespace predgen {
 namespace {

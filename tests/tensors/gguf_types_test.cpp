@@ -1,5 +1,3 @@
-#include "tensors/gguf_types.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tensors/gguf_blocks.h"
 #include "tests/fakes/code_books.h"
 
 namespace predgen {

@@ -9,7 +9,6 @@
 #include "text/tokenize/tokenizer_files.h"
 #include "text/tokenizer.h"
 #include "train/checkpoint_store.h"
-#include "train/run_identity.h"
 #include "train/run_log.h"
 
 namespace predgen::train {

@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "text/channel_parser.h"
 #include "text/thoughts.h"
 
 namespace predgen {

@@ -12,7 +12,6 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text.h"
-#include "text/channel_parser.h"
 #include "text/grammar/argument_grammar.h"
 #include "text/grammar/call_grammar.h"
 #include "text/grammar/compiled_grammar.h"

@@ -6,8 +6,6 @@
 #include <array>
 #include <cstring>
 
-#include "text/jinja/text_case.h"
-
 namespace predgen::jinja {
 namespace {
 

@@ -1,6 +1,4 @@
 // The case of letters, as str.upper() and its kin change it.
-#include "text/jinja/text_case.h"
-
 #include <utf8proc.h>
 
 #include <algorithm>

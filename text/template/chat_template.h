@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/json.h"
-#include "text/template/control_tokens.h"
 #include "text/template/jinja_template.h"
 #include "text/template/template_tools.h"
+#include "text/tokenize/added_tokens.h"
 #include "text/tokenizer.h"
 
 namespace predgen {

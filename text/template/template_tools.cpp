@@ -5,9 +5,9 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "text/channel_parser.h"
 #include "text/jinja/operations.h"
 #include "text/template/jinja_template.h"
+#include "text/thoughts.h"
 #include "text/tools/tool_call_parser.h"
 
 namespace predgen {

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "core/json.h"
+
 namespace predgen {
 
 /// A function that an assistant's message wants called.
@@ -33,5 +35,10 @@ struct ToolSet {
 /// kPython: <|tool_call_start|>[NAME(KEY="text", OTHER=True)]<|tool_call_end|> (LFM2).
 /// kHarmony: a message to a function, as ChannelParser gives it.
 enum class ToolFormat { kNone, kHermes, kXml, kLlama, kMistral, kGemma, kPython, kHarmony };
+
+/// A function as ToolSet::json has it: what models are shown, in one order, whoever offers it.
+/// `description` empty: none. `parameters`: a JSON schema, of an object whether it says so or not;
+/// no object: it takes none.
+Json shown_tool(const std::string& name, const std::string& description, const Json& parameters);
 
 }  // namespace predgen

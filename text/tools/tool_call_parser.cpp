@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "text/channel_parser.h"
 #include "text/streaming_text.h"
+#include "text/thoughts.h"
 #include "text/tools/json_call.h"
-#include "text/tools/written_call.h"
-#include "text/tools/xml_call.h"
+#include "text/tools/tagged_call.h"
 
 namespace predgen {
 namespace {

@@ -9,7 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include "model/layer_store.h"
 #include "model/transformer.h"
 #include "train/base/weight_codec.h"
 #include "train/distributed/communicator.h"

@@ -42,7 +42,11 @@ class Communicator {
 };
 
 /// The sum of one value of every rank; a collective.
-double sum_over_ranks(double value, Communicator& communicator);
+inline double sum_over_ranks(double value, Communicator& communicator) {
+  const at::Tensor tensor = at::tensor({value}, at::kDouble);
+  communicator.all_reduce({tensor});
+  return tensor.item<double>();
+}
 
 /// A world of one rank, which never waits.
 class SingleProcessCommunicator : public Communicator {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "data/record.h"
+#include "data/dataset_store.h"
 #include "train/objectives/consistency_objective.h"
 #include "train/objectives/objective.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "kernels/threads/parallel_ranges.h"
+#include "kernels/threads/thread_team.h"
 #include "voice/dac/dac_kernels.h"
 
 namespace predgen {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/setting.h"
-#include "hear/onnx/onnx_graph.h"
+#include "hear/onnx/onnx_session.h"
 #include "voice/clauses/clause_synthesizer.h"
 #include "voice/voice.h"
 

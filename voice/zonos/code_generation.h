@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "voice/zonos/graphed_step.h"
 #include "voice/zonos/zonos_config.h"
 #include "voice/zonos/zonos_model.h"
 

@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 
@@ -11,6 +12,61 @@
 #include "tensors/safetensors.h"
 
 namespace predgen {
+namespace {
+
+// 2816 positions hold the longest clip of the usual limit, 30 s, and its text.
+constexpr int64_t kBuckets[] = {256, 512, 1024, 1536, 2048, 2816, 8192, kZonosMaxPositions};
+constexpr int64_t kPositions = 4;  // this dimension of the storage
+
+uint64_t next_identity() {
+  static std::atomic<uint64_t> count{0};
+  return ++count;
+}
+
+at::Tensor first_positions(const at::Tensor& storage, int64_t length) {
+  return storage.narrow(kPositions, 0, length);
+}
+
+}  // namespace
+
+int64_t ZonosCache::bucket(int64_t length) {
+  for (const int64_t size : kBuckets) {
+    if (length <= size) return size;
+  }
+  throw UserError(
+      "text and audio take {} positions, but the voice model holds only {}: shorten "
+      "the text or the audio",
+      length, kZonosMaxPositions);
+}
+
+ZonosCache::ZonosCache(const ZonosConfig& config, int64_t rows, const at::TensorOptions& options)
+    : storage_(at::empty(
+          {config.num_layers, 2, rows, config.num_kv_heads, bucket(0), config.head_width()},
+          options)),
+      identity_(next_identity()) {
+  PREDGEN_CHECK(rows == 1 || rows == 2, "{} rows", rows);
+}
+
+void ZonosCache::reserve(int64_t length) {
+  const int64_t wanted = bucket(length);
+  if (wanted <= capacity()) return;
+  std::vector<int64_t> sizes = storage_.sizes().vec();
+  sizes[kPositions] = wanted;
+  const at::Tensor larger = at::empty(sizes, storage_.options());
+  first_positions(larger, length_).copy_(first_positions(storage_, length_));
+  storage_ = larger;
+}
+
+void ZonosCache::set_length(int64_t length) {
+  PREDGEN_CHECK(length >= length_ && length <= capacity(), "length {} after {} of {}", length,
+                length_, capacity());
+  length_ = length;
+}
+
+std::pair<at::Tensor, at::Tensor> ZonosCache::layer(int64_t index) const {
+  const at::Tensor both = storage_.select(0, index);
+  return {both.select(0, 0), both.select(0, 1)};
+}
 
 ZonosMatrix::ZonosMatrix(const at::Tensor& weight, Quantization quantization, at::Device device,
                          const std::string& name) {
@@ -226,6 +282,79 @@ at::Tensor ZonosModel::step(const at::Tensor& codes_K, double cfg_scale, ZonosCa
       codes_K.to(device()), at::full({1}, position, at::TensorOptions(at::kLong).device(device())),
       at::scalar_tensor(cfg_scale, backbone_.options().dtype(at::kFloat)), position + 1, cache);
   cache.set_length(position + 1);
+  return logits.to(at::kCPU);
+}
+
+namespace {
+
+at::Tensor at_position(const ZonosCache& cache, int64_t position) {
+  return cache.storage().select(4, position);
+}
+
+}  // namespace
+
+/// What a graph reads and writes: addresses are baked into it, so none of these ever move.
+struct GraphedStep::Graph {
+  Graph(const ZonosModel& model, const GraphMemory& memory, int64_t capacity, int64_t rows)
+      : cache(model.config(), rows, at::TensorOptions(model.dtype()).device(model.device())) {
+    cache.reserve(capacity);
+    cache.storage().zero_();  // masked positions are multiplied by zero: they must be finite
+    const at::TensorOptions on_device = at::TensorOptions().device(model.device());
+    codes = at::zeros({kZonosCodebooks}, on_device.dtype(at::kLong));
+    position = at::zeros({1}, on_device.dtype(at::kLong));
+    scale = at::ones({}, on_device.dtype(at::kFloat));
+    graph = memory.capture(
+        [&] { return model.step_on_device(codes, position, scale, cache.capacity(), cache); });
+  }
+
+  ZonosCache cache;
+  at::Tensor codes, position, scale;
+  std::unique_ptr<CapturedGraph> graph;
+  uint64_t owner = 0;    // identity of the cache whose positions are in ours
+  int64_t num_held = 0;  // number of positions
+};
+
+GraphedStep::GraphedStep(const ZonosModel& model, std::unique_ptr<const GraphMemory> memory)
+    : model_(model), memory_(std::move(memory)) {}
+GraphedStep::~GraphedStep() = default;
+
+std::unique_ptr<GraphedStep> GraphedStep::make(const ZonosModel& model) {
+  auto memory = make_graph_memory(model.device(), StreamPriority::kLow);
+  if (!memory) return nullptr;
+  return std::unique_ptr<GraphedStep>(new GraphedStep(model, std::move(memory)));
+}
+
+GraphedStep::Graph& GraphedStep::graph_for(int64_t capacity, int64_t rows) {
+  std::unique_ptr<Graph>& graph = graphs_[{capacity, rows}];
+  if (!graph) graph = std::make_unique<Graph>(model_, *memory_, capacity, rows);
+  return *graph;
+}
+
+void GraphedStep::prepare(int64_t length, double cfg_scale) {
+  const at::NoGradGuard no_grad;
+  const int64_t rows = ZonosCache::rows_for(cfg_scale);
+  for (int64_t size = 1; size <= length; size = ZonosCache::bucket(size) + 1) {
+    graph_for(ZonosCache::bucket(size), rows);
+  }
+}
+
+at::Tensor GraphedStep::run(const at::Tensor& codes_K, double cfg_scale, ZonosCache& cache) {
+  const at::NoGradGuard no_grad;
+  const int64_t position = cache.length();
+  PREDGEN_CHECK(position > 0, "a step before the prefix");
+  cache.reserve(position + 1);
+  Graph& graph = graph_for(cache.capacity(), cache.rows());
+  if (graph.owner != cache.identity() || graph.num_held != position) {
+    graph.cache.storage().narrow(4, 0, position).copy_(cache.storage().narrow(4, 0, position));
+    graph.owner = cache.identity();
+  }
+  graph.codes.copy_(codes_K);
+  graph.position.fill_(position);
+  graph.scale.fill_(cfg_scale);
+  const at::Tensor& logits = graph.graph->replay();
+  at_position(cache, position).copy_(at_position(graph.cache, position));
+  cache.set_length(position + 1);
+  graph.num_held = position + 1;
   return logits.to(at::kCPU);
 }
 

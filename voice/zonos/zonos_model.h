@@ -2,20 +2,60 @@
 
 #include <ATen/ATen.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "model/gpu/captured_graph.h"
 #include "model/load_options.h"
 #include "model/quantized_weight.h"
 #include "tensors/safetensors.h"
 #include "voice/zonos/prefix_conditioner.h"
-#include "voice/zonos/zonos_cache.h"
 #include "voice/zonos/zonos_config.h"
 
 namespace predgen {
+
+/// Attention keys and values of one utterance: starts small, grows by buckets. Every bucket is one
+/// shape of the decoding step, so that a CUDA graph can be kept for each. Positions after length()
+/// are never read.
+class ZonosCache {
+ public:
+  /// Rows of an utterance: 2 with guidance, 1 without.
+  static int64_t rows_for(double cfg_scale) { return cfg_scale == 1.0 ? 1 : 2; }
+  /// `rows`: 1 or 2.
+  ZonosCache(const ZonosConfig& config, int64_t rows, const at::TensorOptions& options);
+  ZonosCache(ZonosCache&&) = default;
+  ZonosCache& operator=(ZonosCache&&) = default;
+
+  int64_t rows() const { return storage_.size(2); }
+  int64_t length() const { return length_; }
+  int64_t capacity() const { return storage_.size(4); }
+  /// Unique per cache: identifies whose positions a working copy holds.
+  uint64_t identity() const { return identity_; }
+
+  /// Makes room for `length` positions. UserError beyond the model's context.
+  void reserve(int64_t length);
+  /// Records that positions up to `length` were written.
+  void set_length(int64_t length);
+
+  /// Keys and values of `layer`, each [rows, kv heads, capacity, head width].
+  std::pair<at::Tensor, at::Tensor> layer(int64_t index) const;
+  /// All: [layers, 2, rows, kv heads, capacity, head width].
+  const at::Tensor& storage() const { return storage_; }
+
+  /// The smallest bucket that holds `length` positions.
+  static int64_t bucket(int64_t length);
+
+ private:
+  at::Tensor storage_;
+  int64_t length_ = 0;
+  uint64_t identity_;
+};
 
 /// A matrix of the backbone, [out,in] without a bias, whole or in 8 bits. Immutable.
 class ZonosMatrix {
@@ -124,6 +164,32 @@ class ZonosModel {
   ZonosConfig config_;
   PrefixConditioner conditioner_;
   ZonosBackbone backbone_;
+};
+
+/// Decoding steps of a model on CUDA as graphs, one for each bucket and number of rows, captured
+/// when first needed. A graph works on a cache of its own, into which the utterance's cache is
+/// copied if another one ran last; its writes are copied back, so utterances may alternate. Used by
+/// one thread at a time.
+class GraphedStep {
+ public:
+  /// Null without graphs: on a CPU, or if this build has none. `model` must outlive it.
+  static std::unique_ptr<GraphedStep> make(const ZonosModel& model);
+  ~GraphedStep();
+
+  /// Captures the steps of utterances of up to `length` positions now instead of on first use.
+  void prepare(int64_t length, double cfg_scale);
+
+  /// As ZonosModel::step(), in one launch.
+  at::Tensor run(const at::Tensor& codes_K, double cfg_scale, ZonosCache& cache);
+
+ private:
+  struct Graph;
+  GraphedStep(const ZonosModel& model, std::unique_ptr<const GraphMemory> memory);
+  Graph& graph_for(int64_t capacity, int64_t rows);
+
+  const ZonosModel& model_;
+  const std::unique_ptr<const GraphMemory> memory_;
+  std::map<std::pair<int64_t, int64_t>, std::unique_ptr<Graph>> graphs_;  // by bucket and rows
 };
 
 }  // namespace predgen

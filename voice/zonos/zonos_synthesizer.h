@@ -12,8 +12,8 @@
 #include "voice/dac/dac_codec.h"
 #include "voice/voice.h"
 #include "voice/zonos/code_generation.h"
-#include "voice/zonos/graphed_step.h"
 #include "voice/zonos/phonemizer.h"
+#include "voice/zonos/zonos_model.h"
 
 namespace predgen {
 

@@ -1,6 +1,6 @@
-#include "cli/terminal/last_line.h"
-
 #include <gtest/gtest.h>
+
+#include "cli/terminal/display_text.h"
 
 namespace predgen::cli {
 namespace {

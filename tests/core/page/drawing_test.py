@@ -9,7 +9,7 @@ sys.path.append(str(REPOSITORY / "tests" / "cli"))
 from program import check  # noqa: E402
 from report_pages import Browser, has_browser, picture_faults  # noqa: E402
 
-SCRIPTS = ["elements.js", "axis.js", "canvas.js", "row_charts.js", "line_plot.js", "figure.js"]
+SCRIPTS = ["elements.js", "canvas.js", "row_charts.js", "line_plot.js", "figure.js"]
 
 
 def write_page(file):

@@ -1,7 +1,7 @@
-#include "hear/asr/draft_text.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "hear/asr/decoder.h"
 
 namespace predgen::ears {
 namespace {

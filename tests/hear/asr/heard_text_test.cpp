@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "hear/asr/voice_activity.h"
+#include "hear/asr/ear.h"
 
 namespace predgen::ears {
 namespace {

@@ -7,7 +7,7 @@
 #include <complex>
 #include <numbers>
 
-#include "hear/asr/voice_activity.h"
+#include "hear/asr/ear.h"
 
 namespace predgen::ears {
 namespace {

@@ -1,5 +1,3 @@
-#include "hear/asr/service.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -11,6 +9,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "hear/asr/ears.h"
 #include "tests/fakes/spoken_sound.h"
 
 namespace predgen::ears {

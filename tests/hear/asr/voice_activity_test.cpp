@@ -1,6 +1,6 @@
-#include "hear/asr/voice_activity.h"
-
 #include <gtest/gtest.h>
+
+#include "hear/asr/ear.h"
 
 namespace predgen::ears {
 namespace {

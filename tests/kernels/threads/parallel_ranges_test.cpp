@@ -1,5 +1,3 @@
-#include "kernels/threads/parallel_ranges.h"
-
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,8 @@
 #include <stdexcept>
 #include <thread>
 #include <vector>
+
+#include "kernels/threads/thread_team.h"
 
 namespace predgen {
 namespace {

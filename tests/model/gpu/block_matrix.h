@@ -13,7 +13,7 @@
 #include "kernels/half.h"
 #include "model/gpu/gpu_matrix.h"
 #include "model/gpu/gpu_planes.h"
-#include "tensors/gguf_types.h"
+#include "tensors/gguf_blocks.h"
 
 namespace predgen {
 

@@ -1,6 +1,6 @@
-#include "runtime/converse/consent.h"
-
 #include <gtest/gtest.h>
+
+#include "runtime/converse/tool_rounds.h"
 
 namespace predgen {
 namespace {

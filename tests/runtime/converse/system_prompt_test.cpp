@@ -1,8 +1,7 @@
-#include "runtime/converse/system_prompt.h"
-
 #include <gtest/gtest.h>
 
 #include "core/files.h"
+#include "runtime/converse/session_options.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/temporary_folder.h"
 

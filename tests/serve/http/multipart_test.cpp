@@ -1,8 +1,7 @@
-#include "serve/http/multipart.h"
-
 #include <gtest/gtest.h>
 
 #include "serve/api_error.h"
+#include "serve/http/http.h"
 
 namespace predgen::serve {
 namespace {

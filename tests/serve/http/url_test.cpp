@@ -1,6 +1,6 @@
-#include "serve/http/url.h"
-
 #include <gtest/gtest.h>
+
+#include "serve/http/http.h"
 
 namespace predgen::serve {
 namespace {

@@ -262,8 +262,8 @@ TEST(OpenAiApi, HasAPageThatNeedsNoKey) {
   EXPECT_EQ(page.status, 200);
   EXPECT_EQ(page.type, "text/html; charset=utf-8");
   EXPECT_EQ(page.body.find("http"), std::string::npos) << "nothing comes from elsewhere";
-  for (const char* path : {"/page/style.css", "/page/page.js", "/page/microphone.js",
-                           "/page/player.js", "/page/waterfall.js", "/page/load.js"}) {
+  for (const char* path : {"/page/style.css", "/page/page.js", "/page/sound.js",
+                           "/page/waterfall.js", "/page/load.js"}) {
     EXPECT_NE(page.body.find(fmt::format("\"{}\"", path)), std::string::npos) << path;
     EXPECT_EQ(api.ask({.method = "GET", .path = path}).status, 200) << path;
   }

@@ -1,5 +1,3 @@
-#include "train/plan/memory_advice.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +5,7 @@
 #include "tests/fakes/layer_specs.h"
 #include "tests/fakes/run_ranks.h"
 #include "tests/train/plan/seven_billion.h"
+#include "train/plan/memory_plan.h"
 
 namespace predgen::train {
 namespace {

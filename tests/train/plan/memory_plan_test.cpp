@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "data/record.h"
+#include "data/dataset_store.h"
 #include "tests/fakes/layer_specs.h"
 #include "tests/fakes/small_models.h"
 #include "tests/train/plan/seven_billion.h"

@@ -25,7 +25,7 @@
 #include "hear/onnx/onnx_session.h"
 #include "voice/clauses/spoken_pieces.h"
 #include "voice/espeak/espeak_helper.h"
-#include "voice/hibari/hibari_network.h"
+#include "voice/hibari/hibari_voice.h"
 #include "voice/piper/piper_voice.h"
 
 namespace {

@@ -1,5 +1,3 @@
-#include "voice/hibari/hibari_network.h"
-
 #include <c10/core/InferenceMode.h>
 #include <gmock/gmock.h>
 
@@ -16,6 +14,7 @@
 #include "tests/fakes/fake_graph.h"
 #include "tests/fakes/onnx_file.h"
 #include "tests/fakes/temporary_folder.h"
+#include "voice/hibari/hibari_voice.h"
 
 namespace predgen {
 namespace {

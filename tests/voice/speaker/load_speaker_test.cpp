@@ -14,7 +14,6 @@
 #include "tests/fakes/small_dac.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/zonos_golden.h"
-#include "voice/speaker/speaker_network.h"
 
 namespace predgen {
 namespace {

@@ -1,9 +1,8 @@
-#include "serve/api_keys.h"
-
 #include <gtest/gtest.h>
 
 #include "core/hash.h"
 #include "serve/api_error.h"
+#include "serve/openai/openai_api.h"
 
 namespace predgen::serve {
 namespace {

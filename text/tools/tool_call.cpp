@@ -1,4 +1,4 @@
-#include "text/tools/shown_tool.h"
+#include "text/tools/tool_call.h"
 
 #include <algorithm>
 #include <array>

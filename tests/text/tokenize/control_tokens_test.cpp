@@ -1,6 +1,6 @@
-#include "text/template/control_tokens.h"
-
 #include <gtest/gtest.h>
+
+#include "text/tokenize/added_tokens.h"
 
 namespace predgen {
 namespace {

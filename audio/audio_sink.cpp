@@ -1,4 +1,4 @@
-#include "audio/instant_sink.h"
+#include "audio/audio_sink.h"
 
 #include <sndfile.h>
 
