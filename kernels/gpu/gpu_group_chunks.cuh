@@ -44,14 +44,20 @@ struct BlockLayout {
   static_assert(kChunks * kChunkInputs<4> == kGpuBlockInputs);
 };
 
-/// Of a panel's codes and scales: a float16 scale and perhaps an offset per output, of each step
-/// or, where groups are not cut (kCut), of every other one at most. Of bfloat16, rows.
+/// A group's scales, and perhaps offsets, of a panel that is not of blocks.
+template <GpuScaling kScaling>
+constexpr int kGroupBytes = kScaling == GpuScaling::kExponents
+                                ? kPanelOutputs
+                                : (kHasOffsets<kScaling> ? 2 : 1) * kPanelOutputs * 2;
+
+/// Of a panel's codes and scales: those of each step or, where groups are not cut (kCut), of every
+/// other one at most. Of bfloat16, rows.
 template <int kBits, bool kCut, GpuScaling kScaling>
 constexpr int kPanelBytes = [] {
   if (kBits == 16) return kPanelOutputs * kRowBytes<kBits>;
   if (kHasBlocks<kScaling>) return kCodeBytes<kBits> + BlockLayout<kScaling>::kChunkBytes;
   const int groups = kSteps<kBits> / (kCut ? 1 : 2);
-  return kCodeBytes<kBits> + groups * (kHasOffsets<kScaling> ? 2 : 1) * kPanelOutputs * 2;
+  return kCodeBytes<kBits> + groups * kGroupBytes<kScaling>;
 }();
 
 /// A lane's position in a tensor core's product.
@@ -75,11 +81,14 @@ __device__ uint32_t centred_pair(uint32_t codes) {
   return add_pairs((codes & 0x007F007F) | k128, (codes & 0x00800080) ^ kMinus256);
 }
 
-/// The same of blocks: the codes, in 6 bits less 32. `words`: of a lane, both planes. The codes'
-/// four bits are at bit `shift` of words[word].
-template <int kBits>
+/// The same of planes: the codes, in 6 bits less 32, in 5 bits that have scales alone less 16.
+/// `words`: of a lane, both planes. The codes' four bits are at bit `shift` of words[word].
+template <int kBits, GpuScaling kScaling>
 __device__ uint32_t pair_of_planes(const uint32_t* words, int word, int shift) {
-  constexpr uint32_t k128 = 0x43004300, kMinusZero = kBits == 6 ? 0xC320C320 : 0xC300C300;
+  constexpr uint32_t k128 = 0x43004300;
+  constexpr uint32_t kMinusZero = kBits == 6                      ? 0xC320C320
+                                  : kScaling == GpuScaling::kHalf ? 0xC310C310
+                                                                  : 0xC300C300;
   uint32_t codes = (words[word] >> shift & 0x000F000F) | k128;
   if constexpr (kBits > 4) {
     constexpr int kSharing = 4 / kHighBits<kBits>;  // low words that share a high one
@@ -135,9 +144,9 @@ __device__ void load_step(const uint32_t* words, const GpuCodeBook& book, int st
   const int shift = kBits == 8 ? 0 : step % 2 * 8;
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    if constexpr (kHasBlocks<kScaling>) {
-      weights[i] = pair_of_planes<kBits>(words, word + i, shift);
-      weights[2 + i] = pair_of_planes<kBits>(words, word + i, shift + 4);
+    if constexpr (kHasBlocks<kScaling> || kBits == 5) {
+      weights[i] = pair_of_planes<kBits, kScaling>(words, word + i, shift);
+      weights[2 + i] = pair_of_planes<kBits, kScaling>(words, word + i, shift + 4);
     } else if constexpr (kBookBytes > 0) {
       weights[i] = centred_pair<8>(looked_up_pair(book.high, words[word + i], step % 2 * 2));
       weights[2 + i] =
@@ -172,9 +181,31 @@ __device__ inline Scale load_scale(const uint32_t* scales, int index, int output
   return {half_value(bits & 0xFFFF), half_value(bits >> 16)};
 }
 
+/// Powers of two, exact from 2^-128 on.
+__device__ inline Scale load_exponents(const uint32_t* numbers, int group, int output) {
+  const uint32_t two =
+      reinterpret_cast<const uint16_t*>(numbers)[group * (kPanelOutputs / 2) + output];
+  const auto power = [](uint32_t exponent) {
+    return fmaxf(0.5f * __uint_as_float(exponent << 23), 0x1p-128f);
+  };
+  return {power(two & 0xFF), power(two >> 8)};
+}
+
 struct ScaleAndOffset {
   Scale scale, offset;
 };
+
+/// Of a group that has its own.
+template <GpuScaling kScaling>
+__device__ ScaleAndOffset load_group_scale(const uint32_t* numbers, int group, int output) {
+  if constexpr (kScaling == GpuScaling::kExponents) {
+    return {load_exponents(numbers, group, output), {0.0f, 0.0f}};
+  } else if constexpr (kHasOffsets<kScaling>) {
+    return {load_scale(numbers, group * 2, output), load_scale(numbers, group * 2 + 1, output)};
+  } else {
+    return {load_scale(numbers, group, output), {0.0f, 0.0f}};
+  }
+}
 
 /// A byte of a word, less `zero`.
 __device__ inline float byte_as_float(uint32_t word, int byte, float zero) {
@@ -295,8 +326,8 @@ class WarpChunks {
     const int num_groups = a.group == a.in ? 1 : static_cast<int>(a.in >> shift_);
     last_group_ = num_groups - 1;
     scales_a_chunk_ = kHasBlocks<kScaling>    ? BlockLayout<kScaling>::kChunkBytes
-                      : kInputs >> shift_ > 1 ? (kInputs >> shift_) * kGroupBytes
-                                              : kGroupBytes;
+                      : kInputs >> shift_ > 1 ? (kInputs >> shift_) * kOfGroup
+                                              : kOfGroup;
     const int64_t first = static_cast<int64_t>(blockIdx.x) * kPanels;
     const int64_t num_panels = (a.out + kPanelOutputs - 1) / kPanelOutputs;
     panels_left_ = num_panels - first < kPanels ? static_cast<int>(num_panels - first) : kPanels;
@@ -304,7 +335,7 @@ class WarpChunks {
     codes_a_panel_ = kBits == 16 ? static_cast<int64_t>(kPanelOutputs) * in_ * 2
                                  : static_cast<int64_t>(num_chunks_) * kCodeBytes<kBits>;
     scales_a_panel_ = kHasBlocks<kScaling> ? a.in / kGpuBlockInputs * BlockLayout<kScaling>::kBytes
-                                           : static_cast<int64_t>(num_groups) * kGroupBytes;
+                                           : static_cast<int64_t>(num_groups) * kOfGroup;
     row_bytes_ = a.in * 2;
     constexpr int kSixteens = kRowBytes<kBits> / 16;
     const int64_t of_lane = lane_ / kSixteens * row_bytes_ + lane_ % kSixteens * 16;
@@ -326,12 +357,12 @@ class WarpChunks {
     if (next_ < num_chunks_) {
       char* const to = ring_ + stage * slot_bytes_ + lane_ * 16;
       const int input = next_ * kInputs, group = input >> shift_;
-      const int bytes = (last_group_ - group + 1) * kGroupBytes;
+      const int bytes = (last_group_ - group + 1) * kOfGroup;
       const bool has_scales = kHasBlocks<kScaling> || lane_ * 16 < bytes;
       const bool wants_scales = lane_ * 16 < scales_a_chunk_;
       const char* codes = codes_ + static_cast<int64_t>(next_) * kCodeBytes<kBits>;
       const char* scales = scales_ + (kHasBlocks<kScaling> ? block_scales_at<kScaling>(next_, lane_)
-                                      : has_scales         ? group * kGroupBytes
+                                      : has_scales         ? group * kOfGroup
                                                            : 0);
       constexpr int kSixteens = kRowBytes<kBits> / 16, kRowsAtOnce = kLanes / kSixteens;
       const int row = lane_ / kSixteens, sixteen = lane_ % kSixteens;
@@ -365,7 +396,7 @@ class WarpChunks {
   }
 
  private:
-  static constexpr int kGroupBytes = (kHasOffsets<kScaling> ? 2 : 1) * kPanelOutputs * 2;
+  static constexpr int kOfGroup = kGroupBytes<kScaling>;
 
   const int slot_bytes_;
   char* const ring_;
