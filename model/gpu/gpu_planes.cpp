@@ -16,7 +16,7 @@
 namespace predgen {
 namespace {
 
-// As BlockLayout of kernels/gpu/gpu_group_chunks.cuh. A lane of a kernel has outputs `lane` and
+// As BlockLayout of kernels/gpu/gpu_group_codes.cuh. A lane of a kernel has outputs `lane` and
 // lane + 8 of a panel, which are its sides.
 static_assert(std::endian::native == std::endian::little);
 constexpr int64_t kLanesOfPanel = kGroupPanel / 2;
