@@ -71,11 +71,9 @@ at::Tensor with_sizes_of(const at::Tensor& input, const at::Tensor& output) {
   return output.view(sizes);
 }
 
-/// Whether a matrix keeps the scales of its blocks: as our kernels alone take it, which a GPU may
-/// lack.
-bool keeps_blocks(const CodeLayout& layout, at::Device device) {
-  return layout.blocks != BlockScales::kNone && !device.is_cpu() &&
-         group_kernels(device) != nullptr;
+/// Whether a matrix is packed in planes, as our kernels alone take it, which a GPU may lack.
+bool is_in_planes(const CodeLayout& layout, at::Device device) {
+  return plane_bits(layout) > 0 && !device.is_cpu() && group_kernels(device) != nullptr;
 }
 
 double relative(const RowError& error, const std::string& name) {
@@ -100,7 +98,7 @@ QuantizedWeight::QuantizedWeight(const CodeLayout& layout, int64_t out, int64_t 
                                  const std::string& name)
     : kind_(Quantization::kStored), out_(out), in_(in) {
   RowError error;
-  if (keeps_blocks(layout, device)) {
+  if (is_in_planes(layout, device)) {
     put_on_gpu(to_gpu_matrix(pack_planes(layout, out, in, rows, error), device));
   } else {
     GroupedMatrix matrix = pack_as_stored(layout, out, in, rows, error);
@@ -118,11 +116,8 @@ QuantizedWeight::QuantizedWeight(const CodeLayout& layout, int64_t out, int64_t 
 }
 
 int64_t QuantizedWeight::stored_bytes(const CodeLayout& layout, int64_t count, at::Device device) {
+  if (is_in_planes(layout, device)) return plane_bytes(layout, count);
   const int num_codes = layout.highest - layout.lowest + 1;
-  if (keeps_blocks(layout, device)) {
-    const int bits = num_codes <= 16 ? 4 : num_codes <= 32 ? 5 : 6;
-    return count * bits / 8 + count / kBlockInputs * block_scale_bytes(layout.blocks);
-  }
   return count * (num_codes <= 16 ? 4 : 8) / 8 +
          count / layout.group * (layout.has_offsets ? 4 : 2);
 }

@@ -35,7 +35,7 @@ class QuantizedWeight {
   QuantizedWeight(const CodeLayout& layout, int64_t out, int64_t in, const CodedRowsOf& rows,
                   at::Device device, const std::string& name);
 
-  /// Bytes of so many values packed so on `device`, but for rows that fill up a panel.
+  /// Bytes of so many values packed so on `device`, but for what fills up a panel or a chunk.
   static int64_t stored_bytes(const CodeLayout& layout, int64_t count, at::Device device);
 
   /// x [..,in] bfloat16 -> x W^T + bias [..,out], `bias` undefined or [out]. Fast for few rows: a

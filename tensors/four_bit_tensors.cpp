@@ -52,8 +52,13 @@ FourBitMatrices find_mxfp4(const StoredTensors& stored, const std::string& where
       for (int64_t i = 0; i < rows.scales.numel(); ++i) to[i] = half_of_e8m0(from[i]);
       return rows;
     };
-    const CodeLayout layout{
-        .group = kGroup, .lowest = 0, .highest = 15, .has_offsets = false, .book = kDoubledFp4};
+    const CodeLayout layout{.group = kGroup,
+                            .lowest = 0,
+                            .highest = 15,
+                            .has_offsets = false,
+                            .book = kDoubledFp4,
+                            .blocks = BlockScales::kNone,
+                            .has_exponents = true};
     std::vector<int64_t> whole = by_group;
     whole.back() = groups * kGroup;
     found.emplace(

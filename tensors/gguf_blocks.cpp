@@ -13,7 +13,8 @@ namespace predgen {
 namespace {
 
 constexpr auto kPacked = at::ScalarType::Undefined;
-constexpr auto kSixBits = BlockScales::kSixBits, kEightBits = BlockScales::kEightBits;
+constexpr auto kNone = BlockScales::kNone, kSixBits = BlockScales::kSixBits,
+               kEightBits = BlockScales::kEightBits;
 
 // "kvalues" in ggml-common.h.
 constexpr CodeValues kIq4{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
@@ -34,7 +35,7 @@ constexpr GgufType kGgufTypes[] = {
     {14, "Q6_K", kPacked, 256, 210, {16, -32, 31, false, {}, kEightBits}, unpack_q6_k, 192},
     {20, "IQ4_NL", kPacked, 32, 18, {32, 0, 15, false, kIq4}, unpack_iq4_nl},
     {23, "IQ4_XS", kPacked, 256, 136, {32, 0, 15, false, kIq4}, unpack_iq4_xs},
-    {39, "MXFP4", kPacked, 32, 17, {32, 0, 15, false, kDoubledFp4}, unpack_mxfp4},
+    {39, "MXFP4", kPacked, 32, 17, {32, 0, 15, false, kDoubledFp4, kNone, true}, unpack_mxfp4},
 };
 
 /// By their numbers in ggml.h, including those no longer used in files.

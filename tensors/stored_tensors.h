@@ -37,6 +37,7 @@ struct CodeLayout {
   bool has_offsets = false;     // otherwise they are 0; never with a book
   std::optional<CodeValues> book = std::nullopt;
   BlockScales blocks = BlockScales::kNone;
+  bool has_exponents = false;  // all scales are a half_of_e8m0() (tensors/gguf_blocks.h)
 };
 
 /// Rows of such a matrix.

@@ -1,4 +1,4 @@
-// Products with weights in bfloat16, or in 4 or 8 bits whose groups of inputs share a scale: tensor
+// Products with weights in bfloat16, or in 4 to 8 bits whose groups of inputs share a scale: tensor
 // cores multiply codes, or the bytes that a book has for them, which bfloat16 represents exactly,
 // and group sums are scaled in float32. A row's bits do not depend on the others.
 //
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(kProductThreads, 2) group_product_kernel(GpuGr
 
 constexpr int kWidenThreads = 256, kWidenWarps = kWidenThreads / kLanes;
 
-/// Of the group of an input, in device memory. kHalf: with offsets, too.
+/// Of the group of an input, in device memory.
 template <GpuScaling kScaling, int kBookBytes>
 __device__ ScaleAndOffset widened_scale(const GpuGroupProduct& a, int64_t panel, int64_t input,
                                         int output) {
@@ -96,14 +96,13 @@ __device__ ScaleAndOffset widened_scale(const GpuGroupProduct& a, int64_t panel,
         numbers, numbers + (Scales::kUnitBytes + chunk * Scales::kFactorBytes) / 4,
         static_cast<int>(input % kInputs * kGroups / kInputs), output);
   } else {
-    const bool has_offsets = kBookBytes == 0 && a.scaling == GpuScaling::kHalfOffsets;
     const int shift = group_shift(a);
     const int64_t num_groups = a.group == a.in ? 1 : a.in >> shift;
     const int64_t group = panel * num_groups + (input >> shift);
-    numbers += group * (has_offsets ? 2 : 1) * (kPanelOutputs / 2);
-    Scale scale = load_scale(numbers, 0, output);
-    if (kBookBytes == 2) scale.multiply(a.book.unit);
-    return {scale, has_offsets ? load_scale(numbers, 1, output) : Scale{0.0f, 0.0f}};
+    numbers += group * (kGroupBytes<kScaling> / 4);
+    ScaleAndOffset both = load_group_scale<kScaling>(numbers, 0, output);
+    if (kBookBytes == 2) both.scale.multiply(a.book.unit);
+    return both;
   }
 }
 
@@ -183,26 +182,32 @@ void launch_group_product(const GpuGroupProduct& a, void* stream) {
 template <int kBits>
 void launch_group_product(const GpuGroupProduct& a, void* stream) {
   using enum GpuScaling;
+  const bool is_cut = a.group == kStepInputs && a.group != a.in;
   if constexpr (kBits == 4) {
     if (a.book.num_bytes == 1) return launch_group_product<4, true, kHalf, 1>(a, stream);
     if (a.book.num_bytes == 2) return launch_group_product<4, true, kHalf, 2>(a, stream);
+    if (a.scaling == kHalfOffsets) {
+      is_cut ? launch_group_product<4, true, kHalfOffsets>(a, stream)
+             : launch_group_product<4, false, kHalfOffsets>(a, stream);
+      return;
+    }
   }
-  const bool has_offsets = a.scaling == kHalfOffsets;
-  if (a.group == kStepInputs && a.group != a.in) {
-    has_offsets ? launch_group_product<kBits, true, kHalfOffsets>(a, stream)
-                : launch_group_product<kBits, true, kHalf>(a, stream);
-  } else {
-    has_offsets ? launch_group_product<kBits, false, kHalfOffsets>(a, stream)
-                : launch_group_product<kBits, false, kHalf>(a, stream);
-  }
+  is_cut ? launch_group_product<kBits, true, kHalf>(a, stream)
+         : launch_group_product<kBits, false, kHalf>(a, stream);
 }
 
 void launch_any_bits(const GpuGroupProduct& a, void* stream) {
   using enum GpuScaling;
   if (a.bits == 16) return launch_group_product<16, false, kHalf>(a, stream);
   if (a.bits == 6) return launch_group_product<6, true, kEightBits>(a, stream);
-  if (a.bits == 5) return launch_group_product<5, false, kSixBits>(a, stream);
+  if (a.bits == 5) {
+    const auto launch = a.scaling == kSixBits       ? launch_group_product<5, false, kSixBits>
+                        : a.scaling == kHalfOffsets ? launch_group_product<5, false, kHalfOffsets>
+                                                    : launch_group_product<5, false, kHalf>;
+    return launch(a, stream);
+  }
   if (a.scaling == kSixBits) return launch_group_product<4, false, kSixBits>(a, stream);
+  if (a.scaling == kExponents) return launch_group_product<4, false, kExponents, 1>(a, stream);
   a.bits == 4 ? launch_group_product<4>(a, stream) : launch_group_product<8>(a, stream);
 }
 
@@ -228,13 +233,18 @@ void widen_groups_launch(const GpuGroupProduct& a, void* stream) {
   const Grid grid{static_cast<int>((num_chunks + kWidenWarps - 1) / kWidenWarps),
                   static_cast<int>((a.out + kPanelOutputs - 1) / kPanelOutputs)};
   using enum GpuScaling;
-  const auto kernel = a.bits == 6             ? widen_groups_kernel<6, kEightBits>
-                      : a.bits == 5           ? widen_groups_kernel<5, kSixBits>
-                      : a.scaling == kSixBits ? widen_groups_kernel<4, kSixBits>
-                      : a.book.num_bytes == 1 ? widen_groups_kernel<4, kHalf, 1>
-                      : a.book.num_bytes == 2 ? widen_groups_kernel<4, kHalf, 2>
-                      : a.bits == 4           ? widen_groups_kernel<4, kHalf>
-                                              : widen_groups_kernel<8, kHalf>;
+  const auto in_five_bits = a.scaling == kSixBits       ? widen_groups_kernel<5, kSixBits>
+                            : a.scaling == kHalfOffsets ? widen_groups_kernel<5, kHalfOffsets>
+                                                        : widen_groups_kernel<5, kHalf>;
+  const auto kernel = a.bits == 6                 ? widen_groups_kernel<6, kEightBits>
+                      : a.bits == 5               ? in_five_bits
+                      : a.bits == 8               ? widen_groups_kernel<8, kHalf>
+                      : a.scaling == kSixBits     ? widen_groups_kernel<4, kSixBits>
+                      : a.scaling == kExponents   ? widen_groups_kernel<4, kExponents, 1>
+                      : a.book.num_bytes == 1     ? widen_groups_kernel<4, kHalf, 1>
+                      : a.book.num_bytes == 2     ? widen_groups_kernel<4, kHalf, 2>
+                      : a.scaling == kHalfOffsets ? widen_groups_kernel<4, kHalfOffsets>
+                                                  : widen_groups_kernel<4, kHalf>;
   launch(kernel, grid, kWidenThreads, stream, a);
 }
 

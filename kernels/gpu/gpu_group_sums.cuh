@@ -65,18 +65,17 @@ __device__ void multiply_chunk(const GpuCodeBook& book, const char* panels, int 
           }
         }
         const auto* numbers = reinterpret_cast<const uint32_t*>(from + kCodeBytes<kBits>);
+        ScaleAndOffset both;
         if constexpr (kHasBlocks<kScaling>) {
-          const ScaleAndOffset both =
+          both =
               load_block_scale<kScaling>(numbers, numbers + BlockLayout<kScaling>::kUnitBytes / 4,
                                          first / kNumSteps, lane.output);
-          scales[panel] = both.scale;
-          offsets[panel] = both.offset;
         } else {
-          const int group = first * kStepInputs >> shift;
-          scales[panel] = load_scale(numbers, group * (kOffsets ? 2 : 1), lane.output);
-          if (kBookBytes == 2) scales[panel].multiply(book.unit);
-          if (kOffsets) offsets[panel] = load_scale(numbers, group * 2 + 1, lane.output);
+          both = load_group_scale<kScaling>(numbers, first * kStepInputs >> shift, lane.output);
+          if (kBookBytes == 2) both.scale.multiply(book.unit);
         }
+        scales[panel] = both.scale;
+        offsets[panel] = both.offset;
       }
     }
 #pragma unroll

@@ -150,7 +150,9 @@ enum class GpuScaling {
   kHalfOffsets,  // and a float16 offset
   // Of blocks of 256 inputs, as GGUF's types of that size have them:
   kSixBits,  // groups of 32: 6 bits times a float16 of the block, for scale and offset (Q4_K, Q5_K)
-  kEightBits  // groups of 16: 8 bits with a sign times a float16 of the block (Q6_K)
+  kEightBits,  // groups of 16: 8 bits with a sign times a float16 of the block (Q6_K)
+  // An exponent of 8 bits for each group of 32: 2^(exponent - 128); none is 255. (MXFP4)
+  kExponents
 };
 constexpr int kGpuBlockInputs = 256;
 constexpr bool has_gpu_offsets(GpuScaling scaling) {
@@ -160,17 +162,17 @@ constexpr bool is_of_gpu_blocks(GpuScaling scaling) {
   return scaling == GpuScaling::kSixBits || scaling == GpuScaling::kEightBits;
 }
 
-/// A matrix [out,in] in 4 or 8 bits: W = (q - 2^(bits - 1)) * scale + offset, where a group of
-/// inputs of a row shares float16 scale and offset. Of blocks, in 4 to 6 bits: W = q * scale -
-/// offset (kSixBits) or (q - 32) * scale. The layout of codes and scales is in
-/// model/gpu/gpu_matrix.h. In 16 bits: bfloat16, row by row.
+/// A matrix [out,in] in 4, 5 or 8 bits: W = (q - 2^(bits - 1)) * scale + offset, where a group of
+/// inputs of a row shares scale and offset; with offsets in 5 bits q * scale + offset, and none
+/// in 8. Of blocks, in 4 to 6 bits: W = q * scale - offset (kSixBits) or (q - 32) * scale. The
+/// layout of codes and scales is in model/gpu/gpu_matrix.h. In 16 bits: bfloat16, row by row.
 struct GpuGroupProduct {
   const void* words;   // at a multiple of 16 bytes
   const void* scales;  // likewise; none in 16 bits
-  int bits;            // of blocks: 4 or 5 with kSixBits, 6 with kEightBits
-  int group;           // 16, 32, 64, .. or `in`
+  int bits;            // of blocks: 4 or 5 with kSixBits, 6 with kEightBits; of kExponents 4
+  int group;           // 16, 32, 64, .. or `in`; in 5 bits not 16
   GpuScaling scaling;
-  GpuCodeBook book;  // W = the code's value * scale
+  GpuCodeBook book;  // W = the code's value * scale; with kExponents, of one byte
   int64_t in, out;   // `in` a multiple of 16; in 16 bits of 8; of blocks of 256
   // y = x W^T + bias. A row's bits do not depend on the number of rows. bfloat16, y float32 if
   // `is_wide`.

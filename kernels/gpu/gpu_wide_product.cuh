@@ -77,7 +77,7 @@ class WideChunks {
       if constexpr (kHasBlocks<kScaling>) {
         scales_ += from * (in_ / kGpuBlockInputs * BlockLayout<kScaling>::kBytes);
       } else {
-        scales_ += from * num_groups_ * kGroupBytes;
+        scales_ += from * num_groups_ * kGroupBytes<kScaling>;
       }
     }
     const int thread = static_cast<int>(threadIdx.x);
@@ -103,7 +103,6 @@ class WideChunks {
   }
 
  private:
-  static constexpr int kGroupBytes = (kHasOffsets<kScaling> ? 2 : 1) * kPanelOutputs * 2;
   static constexpr int kSixteens = kRowBytes<kBits> / 16;
 
   __device__ void send(char* slot) const {
@@ -127,10 +126,10 @@ class WideChunks {
         } else {
           const int group = input >> shift_;
           const int groups = kInputs >> shift_ > 1 ? kInputs >> shift_ : 1;
-          const bool has_scales = lane_ * 16 < (num_groups_ - group) * kGroupBytes;
-          if (lane_ * 16 < groups * kGroupBytes) {
+          const bool has_scales = lane_ * 16 < (num_groups_ - group) * kGroupBytes<kScaling>;
+          if (lane_ * 16 < groups * kGroupBytes<kScaling>) {
             copy_ahead(to + lane_ * 16 + kCodeBytes<kBits>,
-                       scales_ + (has_scales ? group * kGroupBytes : 0), has_scales);
+                       scales_ + (has_scales ? group * kGroupBytes<kScaling> : 0), has_scales);
           }
         }
       }

@@ -117,6 +117,7 @@ int64_t GpuMatrix::group() const {
 }
 
 GpuGroupProduct GpuMatrix::product() const {
+  PREDGEN_CHECK(bits != 8 || !has_gpu_offsets(scaling), "no kernel for offsets in 8 bits");
   return {.words = words.const_data_ptr(),
           .scales = scales.const_data_ptr(),
           .bits = bits,
@@ -163,9 +164,9 @@ GpuMatrix to_gpu_matrix(int bits, int64_t out, const at::Tensor& words, const at
 GpuMatrix to_gpu_matrix(const GpuPlanes& planes, at::Device device) {
   const int high_bits = planes.bits - 4;
   const int64_t panels = planes.low.size(0), in = planes.low.size(1) * 8;
-  const int64_t chunks = in / chunk_inputs(planes.bits);
+  const int64_t chunk = chunk_inputs(planes.bits), chunks = rounded_up(in, chunk) / chunk;
   const auto of_lanes = [&](const at::Tensor& plane) {
-    return in_lanes(steps_together(plane.to(device)), chunks);
+    return in_lanes(steps_together(filled_up(plane.to(device), chunks * chunk / 8)), chunks);
   };
   at::Tensor words = of_lanes(planes.low).view({panels, chunks, -1});
   if (high_bits > 0) {
@@ -180,10 +181,11 @@ GpuMatrix to_gpu_matrix(const GpuPlanes& planes, at::Device device) {
   return {.bits = planes.bits,
           .out = planes.out,
           .in = in,
-          .scaling = planes.bits == 6 ? GpuScaling::kEightBits : GpuScaling::kSixBits,
+          .scaling = planes.scaling,
           .words = words,
           .scales = planes.scales.to(device),
-          .counters = counters_for(planes.out, device)};
+          .counters = counters_for(planes.out, device),
+          .book = planes.book};
 }
 
 GpuMatrix stacked(std::span<const GpuMatrix> matrices) {
@@ -257,7 +259,9 @@ at::Tensor widen(const GpuKernels* kernels, const GpuMatrix& matrix) {
     check_launched(*kernels);
     return wide;
   }
-  PREDGEN_CHECK(!is_of_gpu_blocks(matrix.scaling), "no kernels for a matrix of blocks");
+  PREDGEN_CHECK(!is_of_gpu_blocks(matrix.scaling) && matrix.scaling != GpuScaling::kExponents &&
+                    matrix.bits != 5,
+                "no kernels for a matrix in planes");
   // Codes in the order of outputs and inputs: [panels,8,2 (o, o + 8),chunks,..,4 lanes,4 inputs].
   const int bits = matrix.bits, steps_a_word = bits == 4 ? 2 : 1;
   std::vector<at::Tensor> codes;

@@ -13,10 +13,9 @@ namespace predgen {
 
 struct GpuPlanes;  // of model/gpu/gpu_planes.h
 
-/// A matrix [out,in] in 4 or 8 bits in the layout of our GPU kernels:
-/// W = (q - 2^(bits - 1)) * scale + offset, where a group of inputs of a row shares scale and
-/// offset; with a book, in 4 bits, W = book.value(q) * scale. A panel has 16 outputs, a chunk 64
-/// inputs (8 bits: 32); both are padded. Or one of blocks (GpuScaling), in 4, 5 or 6 bits.
+/// A matrix [out,in] in few bits in the layout of our GPU kernels: W as of GpuGroupProduct; with a
+/// book, in 4 bits, W = book.value(q) * scale. A panel has 16 outputs, a chunk 64 inputs (8 bits:
+/// 32); both are padded.
 struct GpuMatrix {
   int bits = 0;
   int64_t out = 0, in = 0;  // in: padded to a multiple of 16
@@ -24,10 +23,11 @@ struct GpuMatrix {
   /// int32 [panels,chunks,8,4,2,2]: output o and o + 8 of a panel, inputs 4 i to 4 i + 3 of each
   /// step of 16. In 8 bits a word holds the codes of one step, in 4 bits of two, the earlier step's
   /// in the low byte of each half; of two neighbouring inputs the second one is in the high half.
-  /// Of blocks [panels,chunks,*]: four bits of each code as in 4 bits, then, lane by lane, the
+  /// Of GpuPlanes [panels,chunks,*]: four bits of each code as in 4 bits, then, lane by lane, the
   /// others: bits 4 of four words in a word, or bits 4 and 5 of two, the first word's lowest.
   at::Tensor words;
-  /// float16 [panels,groups,1 or 2,8,2], scales before offsets. Of blocks uint8 [panels,blocks,*]:
+  /// float16 [panels,groups,1 or 2,8,2], scales before offsets; kExponents: uint8
+  /// [panels,groups,16], for output o and o + 8 in turn. Of blocks uint8 [panels,blocks,*]:
   /// such scales and offsets of the block, then the factors of each of its four chunks. kSixBits,
   /// for output o and o + 8: four bytes with the low bits of factors of scales and of offsets, a
   /// second group's above, for each o; then the bits above these, for each two o. kEightBits: a
@@ -43,7 +43,8 @@ struct GpuMatrix {
 
   /// Panels [begin,end) as a matrix of their own; shares memory.
   GpuMatrix panels(int64_t begin, int64_t end) const;
-  /// The launch arguments without x, bias and y. Borrows the tensors.
+  /// The launch arguments without x, bias and y. Borrows the tensors. Error if there is no kernel:
+  /// in 8 bits with offsets.
   GpuGroupProduct product() const;
 };
 
@@ -71,7 +72,7 @@ at::Tensor counters_for(int64_t out, at::Device device);
 at::Tensor widened_product(const GpuKernels* kernels, const GpuMatrix& matrix, const at::Tensor& x,
                            int64_t tile);
 /// W in bfloat16 [out,in], by our kernels or, if `kernels` is null, by LibTorch's operators, which
-/// do not take one of blocks.
+/// do not take one of GpuPlanes.
 at::Tensor widen(const GpuKernels* kernels, const GpuMatrix& matrix);
 
 }  // namespace predgen

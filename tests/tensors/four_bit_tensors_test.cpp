@@ -152,6 +152,7 @@ TEST_F(FourBitTensorsTest, Mxfp4IsOneMatrix) {
     return std::ldexp(value, exponents.const_data_ptr<uint8_t>()[i / 32] - 127);
   });
   EXPECT_EQ(found.code_layout(kName)->book, kDoubledFp4);
+  EXPECT_TRUE(found.code_layout(kName)->has_exponents);
 }
 
 TEST_F(FourBitTensorsTest, RefusesPartsThatDoNotFitTogether) {

@@ -113,8 +113,11 @@ class ProductMemory {
         counters_(static_cast<size_t>(num_gpu_counters(kind.out))) {
     std::generate_n(words_.data(), num_words(kind),
                     [&] { return kind.bits == 16 ? numbers_.pair() : numbers_.bits(); });
-    std::generate_n(scales_.data(), num_scales(kind),
-                    [&] { return to_half(numbers_.next() / 16); });
+    std::generate_n(scales_.data(), num_scales(kind), [&]() -> uint16_t {
+      if (kind.scaling != GpuScaling::kExponents) return to_half(numbers_.next() / 16);
+      const uint32_t two = numbers_.bits() & 0x0707;
+      return static_cast<uint16_t>(two + 0x7878);
+    });
     product = {.words = words_.data(),
                .scales = scales_.data(),
                .bits = kind.bits,
@@ -165,8 +168,9 @@ class ProductMemory {
       const size_t halves = kind.scaling == GpuScaling::kSixBits ? 128 : 144;
       return num_panels(kind) * static_cast<size_t>(kind.in / kGpuBlockInputs) * halves;
     }
-    return num_panels(kind) * static_cast<size_t>(kind.in / kind.group) * 16 *
-           (has_gpu_offsets(kind.scaling) ? 2 : 1);
+    const size_t groups = static_cast<size_t>(kind.in / kind.group);
+    if (kind.scaling == GpuScaling::kExponents) return num_panels(kind) * groups * 8;
+    return num_panels(kind) * groups * 16 * (has_gpu_offsets(kind.scaling) ? 2 : 1);
   }
 
   Numbers numbers_;
@@ -187,18 +191,21 @@ TEST(CheckedKernels, ProductsOfEveryInstance) {
   using enum GpuScaling;
   const std::pair<Product, int> kinds[] = {
       // kind, splits
-      {{4, 48, 1024, 32, kSixBits, 0, 1}, 1},      {{5, 33, 512, 32, kSixBits, 0, 3}, 1},
-      {{6, 40, 768, 16, kEightBits, 0, 8}, 1},     {{4, 144, 512, 32, kSixBits, 0, 9}, 4},
-      {{5, 16, 256, 32, kSixBits, 0, 20}, 8},      {{6, 144, 512, 16, kEightBits, 0, 17}, 4},
-      {{4, 48, 640, 128, kHalfOffsets, 0, 1}, 1},  {{4, 16, 640, 64, kHalfOffsets, 0, 2}, 1},
-      {{8, 16, 320, 32, kHalfOffsets, 0, 4}, 1},   {{8, 32, 544, 32, kHalfOffsets, 0, 8}, 1},
-      {{4, 16, 576, 64, kHalf, 1, 3}, 1},          {{4, 33, 576, 32, kHalf, 0, 9}, 8},
-      {{4, 144, 576, 16, kHalfOffsets, 0, 17}, 4}, {{8, 19, 304, 304, kHalf, 0, 30}, 1},
-      {{8, 24, 160, 16, kHalf, 0, 41}, 1},         {{4, 16, 576, 64, kHalf, 2, 20}, 4},
-      {{4, 16, 576, 128, kHalfOffsets, 0, 70}, 1}, {{16, 40, 648, 648, kHalf, 0, 3}, 1},
-      {{16, 24, 72, 72, kHalf, 0, 8}, 1},          {{16, 144, 584, 584, kHalf, 0, 20}, 4},
-      {{16, 33, 1096, 1096, kHalf, 0, 9}, 8},      {{16, 16, 200, 200, kHalf, 0, 70}, 1},
-      {{4, 16, 128, 64, kHalfOffsets, 0, 150}, 4}, {{16, 16, 64, 64, kHalf, 0, 150}, 4}};
+      {{4, 48, 1024, 32, kSixBits, 0, 1}, 1},     {{5, 33, 512, 32, kSixBits, 0, 3}, 1},
+      {{6, 40, 768, 16, kEightBits, 0, 8}, 1},    {{4, 144, 512, 32, kSixBits, 0, 9}, 4},
+      {{5, 16, 256, 32, kSixBits, 0, 20}, 8},     {{6, 144, 512, 16, kEightBits, 0, 17}, 4},
+      {{4, 48, 640, 128, kHalfOffsets, 0, 1}, 1}, {{4, 16, 640, 64, kHalfOffsets, 0, 2}, 1},
+      {{5, 16, 320, 32, kHalfOffsets, 0, 4}, 1},  {{5, 32, 544, 32, kHalf, 0, 8}, 1},
+      {{5, 144, 352, 32, kHalfOffsets, 0, 9}, 4}, {{5, 33, 608, 32, kHalf, 0, 20}, 8},
+      {{4, 40, 352, 32, kExponents, 1, 3}, 1},    {{4, 144, 608, 32, kExponents, 1, 17}, 4},
+      {{8, 16, 320, 32, kHalf, 0, 4}, 1},         {{4, 16, 576, 64, kHalf, 1, 3}, 1},
+      {{4, 33, 576, 32, kHalf, 0, 9}, 8},         {{4, 144, 576, 16, kHalfOffsets, 0, 17}, 4},
+      {{8, 19, 304, 304, kHalf, 0, 30}, 1},       {{8, 24, 160, 16, kHalf, 0, 41}, 1},
+      {{4, 16, 576, 64, kHalf, 2, 20}, 4},        {{4, 16, 576, 128, kHalfOffsets, 0, 70}, 1},
+      {{16, 40, 648, 648, kHalf, 0, 3}, 1},       {{16, 24, 72, 72, kHalf, 0, 8}, 1},
+      {{16, 144, 584, 584, kHalf, 0, 20}, 4},     {{16, 33, 1096, 1096, kHalf, 0, 9}, 8},
+      {{16, 16, 200, 200, kHalf, 0, 70}, 1},      {{4, 16, 128, 64, kHalfOffsets, 0, 150}, 4},
+      {{16, 16, 64, 64, kHalf, 0, 150}, 4}};
   for (const auto& [kind, splits] : kinds) {
     SCOPED_TRACE(fmt::format("{} bits, {} x {}, groups of {}, {} rows, {} splits", kind.bits,
                              kind.out, kind.in, kind.group, kind.rows, splits));
@@ -218,6 +225,9 @@ TEST(CheckedKernels, SplitsChangeNoBits) {
                               Product{8, 19, 304, 304, GpuScaling::kHalf, 0, 24},
                               Product{16, 144, 584, 584, GpuScaling::kHalf, 0, 9},
                               Product{4, 144, 512, 32, GpuScaling::kSixBits, 0, 9},
+                              Product{5, 144, 608, 32, GpuScaling::kHalf, 0, 9},
+                              Product{5, 40, 608, 32, GpuScaling::kHalfOffsets, 0, 24},
+                              Product{4, 144, 608, 32, GpuScaling::kExponents, 1, 9},
                               Product{6, 40, 1024, 16, GpuScaling::kEightBits, 0, 24}}) {
     ProductMemory memory(kind);
     memory.product.is_wide = true;
@@ -571,6 +581,21 @@ TEST(EmulationChecks, ResultsShowScalesOfOtherGroupsAndBlocks) {
   EXPECT_EQ((PlantedRun(2, kBlocks).result<ProductFault::kConflicts>()), right);
   EXPECT_NE((PlantedRun(1, kBlocks).result<ProductFault::kOtherFactor>()), right);
   EXPECT_NE((PlantedRun(1, kBlocks).result<ProductFault::kOtherBlock>()), right);
+}
+
+TEST(EmulationChecks, ResultsShowCodesOfFiveBitsAndExponentsThatAreOthers) {
+  constexpr Product kFive{5, 16, 512, 32, GpuScaling::kHalf, 0, 9},
+      kOffsets{5, 16, 512, 32, GpuScaling::kHalfOffsets, 0, 9},
+      kExponents{4, 16, 512, 32, GpuScaling::kExponents, 1, 9};
+  for (const Product& kind : {kFive, kOffsets, kExponents}) {
+    const auto right = PlantedRun(1, kind).result<ProductFault::kConflicts>();
+    EXPECT_EQ((PlantedRun(2, kind).result<ProductFault::kConflicts>()), right);
+    const bool has_five = kind.bits == 5;
+    EXPECT_EQ((PlantedRun(1, kind).result<ProductFault::kNoFifthBit>()) != right, has_five);
+    EXPECT_EQ((PlantedRun(1, kind).result<ProductFault::kNoCentre>()) != right,
+              kind.scaling == GpuScaling::kHalf);
+    EXPECT_EQ((PlantedRun(1, kind).result<ProductFault::kOtherExponent>()) != right, !has_five);
+  }
 }
 
 TEST(EmulationChecks, RefuseWritesBeyondTheMemoryThatWasAskedFor) {

@@ -56,10 +56,12 @@ struct Kind {
   int book_bytes;
 };
 using enum GpuScaling;
-constexpr Kind kKinds[] = {
-    {"int4", 4, 128, kHalfOffsets, 0}, {"int8", 8, 0, kHalf, 0},       {"q4_0", 4, 32, kHalf, 0},
-    {"q4_k", 4, 32, kSixBits, 0},      {"q6_k", 6, 16, kEightBits, 0}, {"q5_k", 5, 32, kSixBits, 0},
-    {"mxfp4", 4, 32, kHalf, 1},        {"nf4", 4, 64, kHalf, 2},       {"bf16", 16, 0, kHalf, 0}};
+constexpr Kind kKinds[] = {{"int4", 4, 128, kHalfOffsets, 0}, {"int8", 8, 0, kHalf, 0},
+                           {"q4_0", 4, 32, kHalf, 0},         {"q4_k", 4, 32, kSixBits, 0},
+                           {"q6_k", 6, 16, kEightBits, 0},    {"q5_k", 5, 32, kSixBits, 0},
+                           {"q5_0", 5, 32, kHalf, 0},         {"q5_1", 5, 32, kHalfOffsets, 0},
+                           {"mxfp4", 4, 32, kExponents, 1},   {"iq4_nl", 4, 32, kHalf, 1},
+                           {"nf4", 4, 64, kHalf, 2},          {"bf16", 16, 0, kHalf, 0}};
 
 GpuKernels recorded() {
   return kernels_with([]() -> const char* { return nullptr; }, [](int) { return GpuSupport{}; });
@@ -71,6 +73,7 @@ int64_t bytes_of(const Kind& kind, int64_t out, int64_t in) {
   const int64_t codes = out * in * kind.bits / 8;
   if (kind.scaling == kSixBits) return codes + out * in / kGpuBlockInputs * 16;
   if (kind.scaling == kEightBits) return codes + out * in / kGpuBlockInputs * 18;
+  if (kind.scaling == kExponents) return codes + out * (in / group);
   return codes + out * (in / group) * (kind.scaling == kHalfOffsets ? 4 : 2);
 }
 
@@ -148,20 +151,11 @@ void instances() {
   }
   for (const int64_t out : {3584, 37888}) {
     for (const int64_t rows : {1, 2, 4, 8, 16, 24, 32, 40, 72}) {
-      for (const int bits : {4, 8}) {
-        for (const int group : {16, 128}) {
-          for (const GpuScaling scaling : {kHalf, kHalfOffsets}) {
-            product({"plain", bits, group, scaling, 0}, "product", out, 3584, rows);
-          }
-        }
-      }
-      for (const int book_bytes : {1, 2}) {
-        product({"book", 4, 32, kHalf, book_bytes}, "product", out, 3584, rows);
-      }
-      for (const Kind& kind : kKinds) {
-        if (is_of_gpu_blocks(kind.scaling)) product(kind, "product", out, 3584, rows);
-      }
-      product({"wide", 16, 0, kHalf, 0}, "product", out, 3584, rows);
+      for (const Kind& kind : kKinds) product(kind, "product", out, 3584, rows);
+      // Q2_K, Q3_K, and Q6_K whose inputs are in another order than in the file.
+      product({"q2_k", 4, 16, kHalfOffsets, 0}, "product", out, 3584, rows);
+      product({"q3_k", 4, 16, kHalf, 0}, "product", out, 3584, rows);
+      product({"reordered", 8, 16, kHalf, 0}, "product", out, 3584, rows);
     }
   }
   note = R"(, "what": "widen", "rows": 0, "bytes": 0)";

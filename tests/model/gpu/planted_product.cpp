@@ -27,11 +27,14 @@ template <>
 void planted_product<ProductFault::PLANTED>(const GpuGroupProduct& product,
                                             EmulatedSchedule schedule) {
   using enum GpuScaling;
-  if (product.scaling == kSixBits) {
-    launch_wide_product<4, false, kSixBits, 0, 2>(product, &schedule);
-  } else {
-    launch_wide_product<4, false, kHalfOffsets, 0, 2>(product, &schedule);
-  }
+  const bool has_five = product.bits == 5;
+  const auto launch = product.scaling == kSixBits ? launch_wide_product<4, false, kSixBits, 0, 2>
+                      : product.scaling == kExponents
+                          ? launch_wide_product<4, false, kExponents, 1, 2>
+                      : product.scaling == kHalf ? launch_wide_product<5, false, kHalf, 0, 2>
+                      : has_five                 ? launch_wide_product<5, false, kHalfOffsets, 0, 2>
+                                 : launch_wide_product<4, false, kHalfOffsets, 0, 2>;
+  launch(product, &schedule);
 }
 
 }  // namespace predgen

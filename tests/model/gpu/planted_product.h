@@ -16,10 +16,14 @@ enum class ProductFault {
   kOneTotal,     // overwritten while it is read
   kConflicts,    // of banks
   kOtherFactor,  // a group of a block takes another one's
-  kOtherBlock    // a chunk takes another block's numbers
+  kOtherBlock,   // a chunk takes another block's numbers
+  kNoFifthBit,
+  kNoCentre,      // codes of 5 bits count from 0
+  kOtherExponent  // an output takes another one's
 };
 
-/// A product of 9 to 16 rows in 4 bits, with offsets and whole groups, or of blocks.
+/// A product of 9 to 16 rows in 4 bits, with offsets and whole groups, of blocks or with exponents,
+/// or in 5 bits.
 template <ProductFault kFault>
 void planted_product(const GpuGroupProduct& product, EmulatedSchedule schedule);
 
