@@ -60,6 +60,13 @@ const char* const kCity = R"({"type": "object", "required": ["city", "days"], "p
     "city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "maximum": 14},
     "unit": {"enum": ["C", "F"], "type": "string"}}, "additionalProperties": false})";
 
+/// takes() of the grammar of these rules.
+auto taker(Forms& forms, const AnswerRules& rules) {
+  return [&forms, grammar = forms.compiler.compile(rules)](const std::string& text) {
+    return takes(*grammar, forms.tokenizer, text);
+  };
+}
+
 TEST(Grammar, TakesWhatIsRequiredByTurns) {
   Forms forms;
   const std::string timer = R"("type": "object", "properties": {"hours": {"type": "integer"},
@@ -114,7 +121,7 @@ TEST(Grammar, AllowsTheTokensThatItAccepts) {
   for (const AnswerForm& form :
        {schema(kCity), schema(R"({"type": "object"})", false),
         of_kind(AnswerForm::Kind::kRegex, "(Oslo|é|[a-z]+)(, (city|12))*")}) {
-    const auto grammar = forms.compiler.compile({.form = form});
+    const auto takes = taker(forms, {.form = form});
     for (int walk = 0; walk < 8; ++walk) {
       GrammarMatcher matcher(*grammar);
       for (int step = 0; step < 25; ++step) {
@@ -331,9 +338,6 @@ std::string forced(Forms& forms, const std::string& text) {
 TEST(CallGrammar, HoldsXmlToSchemas) {
   Forms forms(ToolFormat::kXml);
   const auto grammar = forms.compiler.compile({.tools = tools()});
-  const auto takes = [&](const std::string& text) {
-    return predgen::takes(*grammar, forms.tokenizer, text);
-  };
   const std::string city = "<parameter=city>Oslo</parameter>";
   EXPECT_TRUE(takes("Yes. <tool_call><function=weather>" + city +
                     "<parameter=days>3</parameter></function></tool_call> Done."));
@@ -351,10 +355,7 @@ TEST(CallGrammar, HoldsXmlToSchemas) {
 
 TEST(CallGrammar, HoldsGemmasArgumentsToSchemas) {
   Forms forms(ToolFormat::kGemma);
-  const auto grammar = forms.compiler.compile({.tools = tools()});
-  const auto takes = [&](const std::string& text) {
-    return predgen::takes(*grammar, forms.tokenizer, text);
-  };
+  const auto takes = taker(forms, {.tools = tools()});
   const std::string begin = R"(Yes.<|tool_call>call:weather{city:<|"|>)";
   EXPECT_TRUE(takes(begin + R"(a "b", {c}<|"|>,days:14,unit:<|"|>C<|"|>}<tool_call|> Done.)"));
   EXPECT_FALSE(takes(begin + R"(a<|"|>,days:15}<tool_call|>)"));
@@ -379,7 +380,7 @@ TEST(CallGrammar, HoldsGemmasArgumentsToSchemas) {
 TEST(CallGrammar, HoldsPythonsArgumentsToSchemas) {
   Forms forms(ToolFormat::kPython);
   const auto takes = [&](const ToolSet& set, const std::string& call) {
-    const auto grammar = forms.compiler.compile({.tools = set});
+    const auto takes = taker(forms, {.tools = set});
     return predgen::takes(*grammar, forms.tokenizer,
                           "Yes. <|tool_call_start|>[" + call + "]<|tool_call_end|> Done.");
   };
@@ -514,9 +515,6 @@ TEST(CallGrammar, MayForbidCalls) {
 TEST(CallGrammar, HoldsCallsThatAreWrittenOut) {
   Forms forms;
   const auto grammar = forms.compiler.compile({.tools = tools()});
-  const auto takes = [&](const std::string& text) {
-    return predgen::takes(*grammar, forms.tokenizer, text);
-  };
   const std::string weather = R"("name": "weather", "arguments": )" + kArguments + "}";
   EXPECT_TRUE(takes("Yes.\n```json\n{" + weather + "\n```\nDone."));
   EXPECT_TRUE(takes("{{" + weather + "}"));
@@ -539,11 +537,7 @@ TEST(CallGrammar, HoldsCallsThatAreWrittenOut) {
 
 TEST(CallGrammar, TakesAnyNamedJsonForACallWhereItIsTold) {
   Forms forms;
-  const auto grammar =
-      forms.compiler.compile({.tools = tools(), .json = AnswerRules::NamedJson::kCall});
-  const auto takes = [&](const std::string& text) {
-    return predgen::takes(*grammar, forms.tokenizer, text);
-  };
+  const auto takes = taker(forms, {.tools = tools(), .json = AnswerRules::NamedJson::kCall});
   const std::string weather = R"("weather", "arguments": )" + kArguments + "}";
   for (const char* key :
        {R"({"name": )", R"({"name":)", "{\n  \"name\": ", "[\n  {\n    \"name\": "}) {
@@ -556,28 +550,19 @@ TEST(CallGrammar, TakesAnyNamedJsonForACallWhereItIsTold) {
 
 TEST(CallGrammar, HasOnlyCallsBehindACallThatIsSpoken) {
   Forms forms;
-  const std::string bell = R"({"name": "bell", "arguments": {"on": true}})";
-  const std::string marked = "<tool_call>\n" + bell + "\n</tool_call>";
+  const std::string bell = R"({"name": "bell", "arguments": {}})";
+  const std::string marked = "<tool_call>" + bell + "</tool_call>";
   using Json = AnswerRules::NamedJson;
   for (const Json json : {Json::kText, Json::kCall, Json::kForbidden}) {
-    const bool has_text_behind = json == Json::kText;
-    const auto grammar = forms.compiler.compile({.tools = tools(), .json = json});
-    const auto takes = [&](const std::string& text) {
-      return predgen::takes(*grammar, forms.tokenizer, text);
-    };
-    EXPECT_TRUE(takes("Yes. " + marked));
-    EXPECT_TRUE(takes(marked + "\n" + marked));
-    EXPECT_EQ(takes(marked + " Done."), has_text_behind);
-    EXPECT_EQ(takes(marked + ",\n  \"description\": 1"), has_text_behind);
-    const auto one =
-        forms.compiler.compile({.tools = tools(), .has_many_calls = false, .json = json});
-    EXPECT_TRUE(predgen::takes(*one, forms.tokenizer, "Yes. " + marked));
-    EXPECT_FALSE(predgen::takes(*one, forms.tokenizer, marked + "\n" + marked));
-    if (json == Json::kForbidden) continue;
-    EXPECT_TRUE(takes("Yes. " + bell));
-    EXPECT_TRUE(takes("[" + bell + ", " + bell + "]"));
-    EXPECT_TRUE(takes(bell + marked + "\n" + bell));
-    EXPECT_EQ(takes(bell + " Done."), has_text_behind);
+    const bool has_text_behind = json == Json::kText, has_json = json != Json::kForbidden;
+    for (const bool has_many : {true, false}) {
+      const auto takes = taker(forms, {.tools = tools(), .has_many_calls = has_many, .json = json});
+      EXPECT_TRUE(takes("Yes. " + marked));
+      EXPECT_EQ(takes(marked + "\n" + marked), has_many);
+      EXPECT_EQ(takes("[" + bell + ", " + bell + "]"), has_many && has_json);
+      EXPECT_EQ(takes(marked + " Done."), has_many && has_text_behind);
+      EXPECT_EQ(takes(bell + ",\n \"description\": 1"), has_many && has_text_behind);
+    }
   }
 }
 
@@ -588,8 +573,7 @@ TEST(CallGrammar, HasOnlyTheArgumentsThatAreNamed) {
     tools.names = {"bell"};
     tools.json =
         R"([{"type": "function", "function": {"name": "bell", "parameters": )" + schema + "}}]";
-    const auto grammar =
-        forms.compiler.compile({.tools = tools, .calls = AnswerRules::Calls::kRequired});
+    const auto takes = taker(forms, {.tools = tools, .calls = AnswerRules::Calls::kRequired});
     return predgen::takes(
         *grammar, forms.tokenizer,
         "<tool_call>\n{\"name\": \"bell\", \"arguments\": " + arguments + "}\n</tool_call>");
@@ -619,9 +603,6 @@ TEST(CallGrammar, HasNoJsonInTheTextWhereItIsForbidden) {
   Forms forms;
   const auto grammar =
       forms.compiler.compile({.tools = tools(), .json = AnswerRules::NamedJson::kForbidden});
-  const auto takes = [&](const std::string& text) {
-    return predgen::takes(*grammar, forms.tokenizer, text);
-  };
   EXPECT_TRUE(takes("It is on."));
   EXPECT_TRUE(takes(kCalls[0].one));
   EXPECT_TRUE(takes("Now the bell. " + kCalls[0].one));
