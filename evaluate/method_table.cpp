@@ -104,6 +104,7 @@ std::vector<MethodColumn> method_columns(const Json& run) {
       {"early calls", [](J m, J) { return mean(m, "early_calls", 1, 2); }},
       {"early lost", [](J m, J) { return mean(m, "early_calls_wasted", 1, 2); }},
       {"right tool %", [](J m, J) { return mean(m, "right_tool", 100, 1); }},
+      {"told %", [](J m, J) { return mean(m, "right_call_told", 100, 1); }},
       {"malformed", [](J m, J) { return mean(m, "malformed_calls", 1, 2); }},
       {"accuracy %", [](J m, J) { return share_cell(at_path(m, {"accuracy"})); }},
       {"strict %",

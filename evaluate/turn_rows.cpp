@@ -188,6 +188,11 @@ const std::vector<Metric>& metrics() {
       {"values_to_repeat", [](Row row) { return as_double(row.repeated_values.num_values); }},
       {"values_repeated", [](Row row) { return as_double(row.repeated_values.num_repeated); }},
       {"right_call", of_tools([](Tools tools, Row) { return as_share(tools.is_right); })},
+      {"right_call_told", of_tools([](Tools tools, Row row) {
+         const bool is_told =
+             tools.calls.empty() || row.result.metrics.result_audio_latency.has_value();
+         return tools.is_right ? as_share(*tools.is_right && is_told) : std::nullopt;
+       })},
       {"right_tool", of_tools([](Tools tools, Row) { return as_share(tools.is_right_tool); })},
       {"malformed_calls",
        of_tools([](Tools tools, Row) { return as_double(tools.num_malformed); })},
@@ -237,9 +242,9 @@ Json row_to_json(const EvalRow& row, const TurnSet& set) {
             {"text", row.result.text},       {"first_sentence", row.result.first_sentence},
             {"token_ids", row.result.answer}};
   for (const Metric& candidate : metrics()) json[candidate.name] = to_json(candidate.value(row));
-  for (const char* question :
-       {"first_sentence_kept", "ready_before_end", "right_call", "right_tool", "tool_hidden",
-        "slow_tool_hidden", "slow_tool_could_be_hidden", "call_known", "call_foreseen"}) {
+  for (const char* question : {"first_sentence_kept", "ready_before_end", "right_call",
+                               "right_call_told", "right_tool", "tool_hidden", "slow_tool_hidden",
+                               "slow_tool_could_be_hidden", "call_known", "call_foreseen"}) {
     if (Json& answer = json[question]; !answer.is_null()) answer = answer == 1.0;
   }
   json["flip_token"] = row.flip ? Json(row.flip->token) : Json(nullptr);

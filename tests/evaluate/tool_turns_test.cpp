@@ -179,6 +179,7 @@ TEST(ToolTurns, EarlyCallsHideAToolThatReads) {
     EXPECT_EQ(row["text"], "It is 20 in the hall. Done.") << method;
     EXPECT_EQ(row["calls"], R"(warmth {"room":"hall"})") << method;
     EXPECT_EQ(row["correct"], true) << method;
+    EXPECT_EQ(row["right_call_told"], true) << method;
     const bool is_early = std::string(method) == "greedy+early";
     EXPECT_EQ(row["tool_hidden"], is_early) << method;
     EXPECT_NEAR(row["tool_wait"].get<double>(), is_early ? 0 : 1, 1e-9) << method;
@@ -214,6 +215,7 @@ TEST(ToolTurns, AGrammarLeavesNoMalformedCall) {
   const Json report = ToolBench().report();
   EXPECT_EQ(row_of(report, 1, "greedy")["malformed_calls"], 1);
   EXPECT_EQ(row_of(report, 1, "greedy")["correct"], false);
+  EXPECT_EQ(row_of(report, 1, "greedy")["right_call_told"], false);
   EXPECT_EQ(row_of(report, 1, "greedy")["right_tool"], true);
   for (const char* method : {"baseline+grammar", "greedy+early+grammar"}) {
     EXPECT_EQ(row_of(report, 1, method)["malformed_calls"], 0) << method;
