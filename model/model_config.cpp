@@ -251,6 +251,18 @@ at::Tensor ModelConfig::inverse_frequencies() const {
   return at::stack(rows);
 }
 
+std::optional<ModelConfig> ModelConfig::mtp() const {
+  const auto attention = std::ranges::find_if(
+      layers, [](const LayerSpec& layer) { return layer.recurrence == nullptr; });
+  if (num_mtp_layers != 1 || attention == layers.end()) return {};
+  ModelConfig own = *this;
+  own.layers = {*attention};
+  own.final_norm = {"mtp.norm.weight", ""};
+  own.num_mtp_layers = 0;
+  own.reads_hidden = true;
+  return own;
+}
+
 int64_t ModelConfig::num_parameters() const { return num_values(weight_layout(*this)); }
 
 int64_t ModelConfig::num_active_parameters() const {

@@ -3,6 +3,7 @@
 #include "model/model_config.h"
 #include "model/parts/decoder_layer.h"
 #include "model/parts/layer_inputs.h"
+#include "model/parts/mtp_input.h"
 
 namespace predgen {
 
@@ -31,7 +32,29 @@ std::vector<WeightSpec> weight_layout(const ModelConfig& config) {
   if (!config.tie_word_embeddings) {
     weights.push_back({.name = kHeadName, .shape = {config.vocab_size, E}, .gguf = kGgufHeadName});
   }
+  if (!config.reads_hidden) return weights;
+  for (WeightSpec& weight : weights) {
+    weight.name = mtp_name(weight.name);
+    weight.folder = mtp_name(weight.folder);
+    for (StackedPlace& place : weight.stacked) place.name = mtp_name(place.name);
+  }
+  MtpInput::add_weights(config, weights);
   return weights;
+}
+
+std::vector<WeightSpec> mtp_weights(const ModelConfig& config) {
+  const std::optional<ModelConfig> mtp = config.mtp();
+  if (!mtp) return {};
+  std::vector<WeightSpec> weights = weight_layout(*mtp);
+  std::erase_if(weights, [](const WeightSpec& weight) {
+    return weight.name == kEmbeddingName || weight.name == kHeadName;
+  });
+  return weights;
+}
+
+std::string mtp_name(std::string name) {
+  constexpr std::string_view kLayers = "model.layers.";
+  return name.starts_with(kLayers) ? "mtp.layers." + name.substr(kLayers.size()) : name;
 }
 
 }  // namespace predgen

@@ -59,4 +59,11 @@ int64_t num_values(const std::vector<WeightSpec>& weights);
 /// which decides the shards. Tied embeddings appear once.
 std::vector<WeightSpec> weight_layout(const ModelConfig& config);
 
+/// What ModelConfig::mtp() has of its own: weight_layout() of it but for embeddings and head. Empty
+/// if there is none.
+std::vector<WeightSpec> mtp_weights(const ModelConfig& config);
+/// A weight or module of the layers of ModelConfig::mtp() as a checkpoint calls it: "mtp.layers.0."
+/// for "model.layers.0.".
+std::string mtp_name(std::string name);
+
 }  // namespace predgen
