@@ -25,15 +25,15 @@ class Loading {
     std::vector<WeightSpec> layout = weight_layout(weights.config());
     if (options_.has_mtp && !weights.has_mtp()) {
       throw UserError(
-          "{}: has no MTP layer to draft with: the draft model 'own' is for a folder of Qwen3.5 with "
+          "{}: has no MTP layer to draft with: the draft model 'own' is for a folder of Qwen3.5 "
+          "with "
           "tensors that begin with mtp.",
           where);
     }
     if (options_.has_mtp) {
       for (WeightSpec& weight : mtp_weights(weights.config())) layout.push_back(std::move(weight));
     } else if (weights.has_mtp()) {
-      spdlog::info("{}: has an MTP layer, which is left out: the draft model 'own' uses it",
-                   where);
+      spdlog::info("{}: has an MTP layer, which is left out: the draft model 'own' uses it", where);
     }
     for (const WeightSpec& weight : layout) {
       if (weight.is_wide) wide_.insert(weight.name);
@@ -147,7 +147,8 @@ class Loading {
   bool is_as_stored() const { return options_.quantization == Quantization::kStored; }
 
   void pack_as_stored(Transformer& model) {
-    if (is_coded(kEmbeddingName) && !model.config().reads_hidden) model.pack_embedding(packed_as_stored(kEmbeddingName));
+    if (is_coded(kEmbeddingName) && !model.config().reads_hidden)
+      model.pack_embedding(packed_as_stored(kEmbeddingName));
     if (weights_.config().layer_input_width > 0 && is_coded(LayerInputs::kTable)) {
       model.pack_layer_inputs(packed_as_stored(LayerInputs::kTable));
     }

@@ -7,8 +7,8 @@
 #include "cli/command.h"
 #include "model/load_options.h"
 #include "model/transformer.h"
-#include "text/token_ids.h"
 #include "runtime/generate/make_generator.h"
+#include "text/token_ids.h"
 #include "text/tokenizer.h"
 
 namespace predgen::cli {
@@ -26,8 +26,8 @@ std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const Mo
                                           const LoadOptions::Progress& on_progress = {},
                                           const std::string& draft_model = {});
 
-/// The checkpoint of a draft model for `model`, whose tokenizer (null: not known) it must have. Null
-/// without one, or for kOwnLayer.
+/// The checkpoint of a draft model for `model`, whose tokenizer (null: not known) it must have.
+/// Null without one, or for kOwnLayer.
 std::unique_ptr<const Checkpoint> open_draft_model(const std::string& draft_model,
                                                    const Checkpoint& model,
                                                    const Tokenizer* tokenizer);

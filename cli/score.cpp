@@ -109,9 +109,9 @@ void run_score(const ScoreOptions& options, const std::stop_token& stop) {
   if ((guesses || !options.logits_file.empty()) && rows.size() != 1) {
     throw UserError("--logits, --guesses: need exactly one row, not {}", rows.size());
   }
-  std::shared_ptr<Transformer> model = set_up_model(*checkpoint, options.model,
-                                                    /*prepares_passes=*/false, {},
-                                                    guesses ? kOwnLayer : "");
+  std::shared_ptr<Transformer> model =
+      set_up_model(*checkpoint, options.model,
+                   /*prepares_passes=*/false, {}, guesses ? kOwnLayer : "");
   for (const Row& row : rows) {
     check_token_ids(row.ids, *model,
                     options.input.empty() ? "--token-ids"

@@ -43,11 +43,10 @@ std::shared_ptr<const EvalWeights> load_eval_weights(const EvalConfig& config,
   if (any_method(config, &Method::past_answers)) {
     weights.past_answers = data::read_past_answers(config.past_answers, *weights.tokenizer);
   }
-  const LoadOptions load{
-      .device = config.device,
-      .dtype = config.dtype,
-      .quantization = weights.quantization,
-      .has_mtp = has_mtp};
+  const LoadOptions load{.device = config.device,
+                         .dtype = config.dtype,
+                         .quantization = weights.quantization,
+                         .has_mtp = has_mtp};
   weights.base = load_model(*checkpoint, {}, load);
   if (any_method(config, &Method::adapter)) {
     weights.adapted = load_model(*checkpoint, config.adapter, load);

@@ -81,8 +81,8 @@ struct ModelConfig {
   /// Radians per position of each pair of a head, float32 [ropes,D / 2], D: the largest head size;
   /// 0 for those that do not turn, and those that smaller heads do not have.
   at::Tensor inverse_frequencies() const;
-  /// What a checkpoint may have to guess further tokens with (multi-token prediction), as a model of
-  /// its own, which has this one's embeddings and head. None unless it is one layer.
+  /// What a checkpoint may have to guess further tokens with (multi-token prediction), as a model
+  /// of its own, which has this one's embeddings and head. None unless it is one layer.
   std::optional<ModelConfig> mtp() const;
   int64_t context_length() const { return ropes.front().context_length(max_positions); }
   int64_t num_parameters() const;

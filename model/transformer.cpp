@@ -194,18 +194,18 @@ at::Tensor Transformer::inputs(std::span<const SequenceStep> steps,
 }
 
 TransformerParts Transformer::parts(const at::Tensor& inputs_1TE) const {
-  return {.config = config_,
-          .embedding = embedding_,
-          .packed_embedding = packed_embedding_.get(),
-          .layers = layers_,
-          .layer_inputs = layer_inputs_.get(),
-          .final_norm = final_norm_,
-          .head = head_,
-          .inverse_frequencies = inverse_frequencies_,
-          .embedding_scale = embedding_scale_,
-          .adapter_gated = !mask_tokens_.empty(),
-          .inputs_TE = inputs_1TE.defined() ? inputs_1TE[0].to(at::kFloat).contiguous()
-                                            : at::Tensor()};
+  return {
+      .config = config_,
+      .embedding = embedding_,
+      .packed_embedding = packed_embedding_.get(),
+      .layers = layers_,
+      .layer_inputs = layer_inputs_.get(),
+      .final_norm = final_norm_,
+      .head = head_,
+      .inverse_frequencies = inverse_frequencies_,
+      .embedding_scale = embedding_scale_,
+      .adapter_gated = !mask_tokens_.empty(),
+      .inputs_TE = inputs_1TE.defined() ? inputs_1TE[0].to(at::kFloat).contiguous() : at::Tensor()};
 }
 
 at::Tensor Transformer::hidden_states(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
@@ -280,7 +280,8 @@ std::map<std::string, at::Tensor> Transformer::named_weights() const {
     for (auto& other : layer.named_others()) others.push_back(std::move(other));
   }
   if (mtp_input_) mtp_input_->add_tensors(others);
-  for (auto& [name, tensor] : others) weights[config_.reads_hidden ? mtp_name(name) : name] = tensor;
+  for (auto& [name, tensor] : others)
+    weights[config_.reads_hidden ? mtp_name(name) : name] = tensor;
   return weights;
 }
 
@@ -348,10 +349,9 @@ void Transformer::pack_embedding(std::shared_ptr<const QuantizedWeight> packed) 
 }
 
 void Transformer::share_tables(const Transformer& other) {
-  PREDGEN_CHECK(
-      config_.vocab_size == other.config_.vocab_size && dtype() == other.dtype() &&
-          config_.hidden_size == other.config_.hidden_size,
-      "tables of another size or type");
+  PREDGEN_CHECK(config_.vocab_size == other.config_.vocab_size && dtype() == other.dtype() &&
+                    config_.hidden_size == other.config_.hidden_size,
+                "tables of another size or type");
   embedding_ = other.embedding_;
   packed_embedding_ = other.packed_embedding_;
   head_ = other.head_;

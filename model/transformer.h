@@ -162,8 +162,8 @@ class Transformer : public LanguageModel {
   std::unique_ptr<LayerInputs> layer_inputs_;  // null: no layer has any
   std::unique_ptr<MtpInput> mtp_input_;        // null: layers get embeddings
   std::shared_ptr<const Transformer> mtp_;
-  at::Tensor final_norm_;                      // [E]
-  Linear head_;                                // [V,E]; the embeddings when tied
+  at::Tensor final_norm_;  // [E]
+  Linear head_;            // [V,E]; the embeddings when tied
   at::Tensor inverse_frequencies_;
   float embedding_scale_ = 1.0f;
   at::ScalarType activations_;

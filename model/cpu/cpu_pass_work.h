@@ -116,7 +116,8 @@ class CpuPass::Work {
         kernels_.load(static_cast<const char*>(data(model_.embedding)) + token.id * bytes, E,
                       hidden(i));
       }
-      if (scale != 1.0f && !model_.inputs_TE.defined()) std::for_each_n(hidden(i), E, [&](float& value) { value *= scale; });
+      if (scale != 1.0f && !model_.inputs_TE.defined())
+        std::for_each_n(hidden(i), E, [&](float& value) { value *= scale; });
       for (int64_t rope = 0; rope < config_.num_ropes(); ++rope) write_angles(i, token, rope);
     }
   }

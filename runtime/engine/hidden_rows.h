@@ -15,8 +15,8 @@ class HiddenRows {
  public:
   /// [S,E], valid until the next write; undefined if there are none.
   at::Tensor rows() const;
-  /// Rows of the tokens from `begin` on; those that were there are replaced. Does nothing where rows
-  /// before `begin` are missing.
+  /// Rows of the tokens from `begin` on; those that were there are replaced. Does nothing where
+  /// rows before `begin` are missing.
   void write(int64_t begin, const at::Tensor& rows_TE);
   /// Forgets the rows from `length` on.
   void truncate(int64_t length);

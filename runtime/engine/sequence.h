@@ -33,8 +33,8 @@ class Sequence {
   int64_t num_cached() const { return state_->length(); }
   /// What the model's last norm has made of its first tokens, and of a cached draft, [S,E];
   /// undefined if there are none (LanguageModel::gives_hidden()). A change of the sequence drops
-  /// those of tokens that it drops, and of the last one, but not those of tokens that a state has to
-  /// run again. Valid until then.
+  /// those of tokens that it drops, and of the last one, but not those of tokens that a state has
+  /// to run again. Valid until then.
   at::Tensor hidden_SE() const { return hidden_.rows(); }
   /// How many of the first tokens the text had before the last replace(), too.
   int64_t num_settled() const { return num_settled_; }

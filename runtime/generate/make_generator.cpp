@@ -102,8 +102,9 @@ std::unique_ptr<Generator> make_generator(const GeneratorConfig& config, Engine&
   }
   const bool has_masks = config.uses_masks && !mask_tokens.empty();
   if (config.name == "ar" && (!sources.empty() || has_masks)) {
-    const bool has_model = std::ranges::any_of(
-        config.sources, [](const std::string& name) { return name == "model" || name == kOwnLayer; });
+    const bool has_model = std::ranges::any_of(config.sources, [](const std::string& name) {
+      return name == "model" || name == kOwnLayer;
+    });
     return std::make_unique<DraftingGenerator>(
         engine, std::move(sources),
         DraftWidth(config.draft_width, {.costs = config.costs, .reruns = engine.reruns_drafts()}),

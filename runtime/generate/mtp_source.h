@@ -6,10 +6,11 @@
 
 namespace predgen {
 
-/// What the layer that a model was published with to guess its next tokens says, as one continuation
-/// (ModelConfig::mtp(); DeepSeek-V3, arXiv 2412.19437, section 2.2). It reads the model's hidden
-/// states of all tokens but the last (Sequence::hidden_SE()), and for each guess after the first its
-/// own of the guess before. Draws as ModelSource does; its passes count in its own engine.
+/// What the layer that a model was published with to guess its next tokens says, as one
+/// continuation (ModelConfig::mtp(); DeepSeek-V3, arXiv 2412.19437, section 2.2). It reads the
+/// model's hidden states of all tokens but the last (Sequence::hidden_SE()), and for each guess
+/// after the first its own of the guess before. Draws as ModelSource does; its passes count in its
+/// own engine.
 class MtpSource : public DraftSource {
  public:
   /// Borrows the engine of the layer. `width`: how long a draft is worth its passes.
@@ -29,8 +30,8 @@ class MtpSource : public DraftSource {
 
   Engine& engine_;
   DraftWidth width_;
-  /// The tokens that it was asked about last, but for the first: each beside the hidden state of the
-  /// one before it.
+  /// The tokens that it was asked about last, but for the first: each beside the hidden state of
+  /// the one before it.
   Sequence sequence_;
   TokenIds draft_;  // behind them
 };

@@ -40,11 +40,11 @@ Found run(const Transformer& model, const TokenIds& tokens, int64_t width,
   std::vector<at::Tensor> logits, hidden;
   for (int64_t begin = 0; begin < std::ssize(tokens); begin += width) {
     const int64_t count = std::min(width, std::ssize(tokens) - begin);
-    SequenceStep step{.state = state.get(),
-                      .tokens = TokenSpan(tokens).subspan(static_cast<size_t>(begin),
-                                                          static_cast<size_t>(count)),
-                      .num_logits = count,
-                      .hidden_TE = &hidden.emplace_back()};
+    SequenceStep step{
+        .state = state.get(),
+        .tokens = TokenSpan(tokens).subspan(static_cast<size_t>(begin), static_cast<size_t>(count)),
+        .num_logits = count,
+        .hidden_TE = &hidden.emplace_back()};
     if (given_TE.defined()) step.given_TE = given_TE.narrow(0, begin, count);
     logits.push_back(model.forward(step));
   }

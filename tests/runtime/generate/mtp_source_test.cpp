@@ -8,6 +8,7 @@
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/fake_language_model.h"
+#include "tests/fakes/hybrid_models.h"
 #include "tests/fakes/pass_table.h"
 #include "tests/fakes/speculation_campaign.h"
 
@@ -97,7 +98,7 @@ TEST(MtpSource, IsLosslessAndInStepWithTheTextWhateverIsTakenBack) {
       for (const SpeculationConfig& speculation :
            {SpeculationConfig{},
             SpeculationConfig{.num_candidates = 6, .tree_tokens = 40, .num_branches = 3},
-            in_parts()}) {
+            SpeculationConfig{.in_parts = true, .costs = pass_table({1, 1, 2, 3})}}) {
         for (const std::vector<std::string>& sources :
              {std::vector<std::string>{kOwnLayer}, std::vector<std::string>{"ngram", kOwnLayer}}) {
           Engine engine = borrowing_engine(model), drafts = borrowing_engine(layer);
@@ -123,10 +124,9 @@ TEST(MtpSource, SavesPasses) {
       model({.memory = 1, .surprise = 4, .keeps_state = true, .gives_hidden = true}),
       layer({.memory = 1, .surprise = 0, .reads_hidden = true});
   Engine engine = borrowing_engine(model), drafts = borrowing_engine(layer);
-  const auto generator = make_generator({.sources = {draft_source_of(drafts)},
-                                         .costs = with_draft_cost(0.1),
-                                         .draft_model = &drafts},
-                                        engine);
+  const auto generator = make_generator(
+      {.sources = {draft_source_of(drafts)}, .costs = with_draft_cost(0.1), .draft_model = &drafts},
+      engine);
   const TokenIds prompt{4, 5, 6};
   Sequence sequence = sequence_of(engine, prompt, 512);
   const GenerationResult result =
@@ -135,6 +135,65 @@ TEST(MtpSource, SavesPasses) {
             plain_answer(plain, prompt, {.max_new_tokens = 100}));
   EXPECT_LT(result.num_forward_passes, 50);
   EXPECT_EQ(drafts.num_forward_passes(), std::ssize(layer.pass_sizes));
+}
+
+/// Small random models, by our kernels and in LibTorch's operators.
+TEST(MtpSource, IsLosslessWithRealLayers) {
+  ModelConfig config = delta_config();
+  config.num_mtp_layers = 1;
+  config.max_positions = 512;
+  const auto layer = Transformer::initialize(*config.mtp(), 2, at::kFloat);
+  const auto model = Transformer::initialize(config, 1, at::kFloat);
+  layer->share_tables(*model);
+  model->set_mtp(std::shared_ptr<const Transformer>(std::shared_ptr<void>(), layer.get()));
+  GreedyVerifier verifier;
+  for (const bool kernels : {true, false}) {
+    model->set_kernels(kernels);
+    layer->set_kernels(kernels);
+    Engine engine = borrowing_engine(*model), drafts = borrowing_engine(*layer);
+    const auto generator = make_generator(
+        {.sources = {"ngram", kOwnLayer}, .costs = with_draft_cost(0.1), .draft_model = &drafts},
+        engine);
+    const Campaign campaign =
+        run_campaign(engine, *model, verifier, *generator, 12, {.num_candidates = 4});
+    EXPECT_EQ(campaign.wrong, 0) << kernels;
+    EXPECT_GT(drafts.num_forward_passes(), 100) << kernels;
+  }
+}
+
+/// A model of the last token alone, and a layer that says the same of it: all guesses are right.
+TEST(MtpSource, SavesPassesOfARealModel) {
+  const at::NoGradGuard no_grad;
+  ModelConfig config = delta_config();
+  config.num_mtp_layers = 1;
+  const auto layer = Transformer::initialize(*config.mtp(), 2, at::kFloat);
+  const auto model = Transformer::initialize(config, 1, at::kFloat);
+  for (Transformer* each : {model.get(), layer.get()}) {
+    for (Linear* linear : each->linears()) {
+      const bool is_last = linear->name.ends_with("o_proj") ||
+                           linear->name.ends_with("down_proj") ||
+                           linear->name.ends_with("out_proj");
+      if (is_last) linear->weight.zero_();
+    }
+  }
+  layer->named_weights().at("mtp.fc.weight").copy_(at::eye(32, 64));
+  layer->share_tables(*model);
+  model->set_mtp(std::shared_ptr<const Transformer>(std::shared_ptr<void>(), layer.get()));
+  Engine engine = borrowing_engine(*model), drafts = borrowing_engine(*layer);
+  const TokenIds prompt{4, 5, 6};
+  const GenerationConfig how{.max_new_tokens = 41, .answer_begin = 3};
+  const TokenIds plain = plain_answer(*model, prompt, how);
+  for (const double cost : {0.1, 5.0}) {
+    Sequence sequence = sequence_of(engine, prompt, 128);
+    const auto generator = make_generator({.sources = {kOwnLayer},
+                                           .draft_width = 4,
+                                           .costs = with_draft_cost(cost),
+                                           .draft_model = &drafts},
+                                          engine);
+    const GenerationResult result = generator->generate(sequence, {}, how, {});
+    EXPECT_EQ(to_ids(sequence.tokens().subspan(3)), plain);
+    EXPECT_EQ(result.num_forward_passes, cost < 1 ? 1 + 8 : 41);  // 4 guesses and one of its own
+  }
 }
 
 /// Seen by the check of the fake: rows of a text that was revised, and off by one.
