@@ -273,7 +273,8 @@ void Engine::forward(std::span<const Part> parts) {
     EngineResult& result = parts[i].work->result;
     ++result.num_forward_passes;
     if (steps[i].hidden_TE != nullptr) {
-      parts[i].work->sequence.hidden_.write(begins[i], parts[i].work->hidden);
+      const at::ScalarType type = pool_.layout().options.dtype().toScalarType();
+      parts[i].work->sequence.hidden_.write(begins[i], parts[i].work->hidden.to(type));
     }
     if (const int64_t count = steps[i].num_logits; count > 0) {
       result.logits = logits_NV.narrow(0, begin, count);

@@ -9,8 +9,8 @@ namespace predgen {
 
 // Shapes: S first tokens of a sequence, T new ones, E hidden size.
 
-/// What a model's last norm makes of each of a sequence's first tokens, on its device and in the
-/// type of the first rows. Copies share their memory until one of them writes.
+/// What a model's last norm makes of each of a sequence's first tokens. Copies share their memory
+/// until one of them writes.
 class HiddenRows {
  public:
   /// [S,E], valid until the next write; undefined if there are none.

@@ -17,6 +17,10 @@ std::optional<std::vector<TokenIds>> MtpSource::propose(TokenSpan tokens,
                                                         const DraftRoom& room) {
   learn(tokens);
   const int64_t num_read = std::ssize(tokens) - 1;
+  if (num_read >= 0 && tokens.front() != first_) {  // then all hidden states are others
+    first_ = tokens.front();
+    sequence_.truncate(0);
+  }
   if (num_read < 1 || !room.hidden_SE.defined() || room.hidden_SE.size(0) < num_read) {
     return std::vector<TokenIds>();
   }
@@ -54,8 +58,9 @@ std::optional<std::vector<TokenIds>> MtpSource::propose(TokenSpan tokens,
 
 void MtpSource::learn(TokenSpan tokens) {
   const auto asked = std::ssize(sequence_.tokens());
-  const TokenSpan now = tokens.subspan(std::min<size_t>(1, tokens.size()));
-  if (!draft_.empty() && sequence_.num_common_with(now) == asked) {
+  if (tokens.empty()) return;
+  const TokenSpan now = tokens.subspan(1);
+  if (!draft_.empty() && tokens.front() == first_ && sequence_.num_common_with(now) == asked) {
     const TokenSpan found = now.subspan(static_cast<size_t>(asked));
     const int64_t checked = std::min(std::ssize(draft_), std::ssize(found));
     const int64_t right = std::ranges::mismatch(draft_, found).in1 - draft_.begin();

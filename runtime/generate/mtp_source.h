@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/engine/engine.h"
+#include "runtime/generate/answer_constraint.h"
 #include "runtime/generate/draft_source.h"
 #include "runtime/generate/draft_width.h"
 
@@ -33,7 +34,8 @@ class MtpSource : public DraftSource {
   /// The tokens that it was asked about last, but for the first: each beside the hidden state of
   /// the one before it.
   Sequence sequence_;
-  TokenIds draft_;  // behind them
+  TokenId first_ = kNoToken;  // before them
+  TokenIds draft_;            // behind them
 };
 
 }  // namespace predgen

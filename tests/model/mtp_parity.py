@@ -10,11 +10,23 @@ import tempfile
 from pathlib import Path
 
 import torch
-from reference_models import (THREADS, change_config, check, make_config, make_model, predgen, predgen_greedy,
-                              random_rows, run)
+from reference_models import (REPOSITORY, THREADS, change_config, check, make_config, make_model, predgen,
+                              predgen_greedy, random_rows, run)
 from safetensors.torch import load_file, save_file
 
 LENGTH, GUESSES = 60, 4
+EVAL = """
+model: {model}
+draft_model: own
+output: {output}
+methods: [baseline, draft_model, best+draft_model]
+turns: {{kind: conversations, file: {file}, count: 4, min_characters: 20, seed: 0}}
+clock: {{kind: virtual, cost: a5000}}
+generation: {{max_new_tokens: 24}}
+threads: 1
+device: cpu
+dtype: fp32
+"""
 CASES = {"Qwen3.5": ("qwen3_5", {}), "Qwen3.5, untied, biases": ("qwen3_5", dict(
              tie_word_embeddings=False, attention_bias=True, rope={"partial_rotary_factor": 0.5})),
          "Qwen3.5 MoE": ("qwen3_5_moe", {}),
@@ -143,10 +155,36 @@ def check_refused(name, folder):
     check(refusal("--max-new-tokens", "1")[0] == 0, f"{name}: a configuration may promise a layer that is not there")
 
 
+def check_conversations(scratch):
+    """Drafts of turns, as in a chat: every method's text is the baseline's; what the layer takes is told."""
+    folder, demo = scratch / "model", REPOSITORY / "checkpoints/demo"
+    changes = dict(vocab_size=4096, max_position_embeddings=2048)
+    model = make_model(make_config("qwen3_5", **changes))
+    model.save_pretrained(folder)
+    change_weights(folder, lambda weights: weights.update(Layer(model, "qwen3_5", changes).tensors()))
+    for file in ("tokenizer.json", "tokenizer_config.json", "generation_config.json"):
+        shutil.copy(demo / file, folder / file)
+    doctor = predgen("doctor", "--model", folder)
+    check("beside it, to draft with (--draft-model own)" in doctor, f"doctor counts the layer: {doctor}")
+    config = scratch / "eval.yaml"
+    config.write_text(EVAL.format(model=folder, output=scratch / "out",
+                                  file=REPOSITORY / "data/samples/dialogues.jsonl"))
+    results = json.loads(predgen("eval", "--config", config, "--json"))
+    for method in ("draft_model", "best+draft_model"):
+        equal = results["comparisons"][method]["equal_text"]
+        passes = sum(row["draft_model_total_nfe"] for row in results["turns"] if row["method"] == method)
+        check(equal["count"] == equal["n"] > 0, f"{method}: {equal['count']} of {equal['n']} texts are the baseline's")
+        check(passes > 0, f"{method}: {passes} passes of the layer")
+    cost = results["runs"][0]["cost"]
+    share = cost["seconds_per_draft_pass"] / cost["seconds_per_pass"]
+    check(0 < share < 1, f"a pass of the layer costs {share:.2f} of one of the model")
+
+
 def main():
     with tempfile.TemporaryDirectory() as scratch:
         for name in CASES:
             check_case(name, Path(scratch))
+        check_conversations(Path(scratch))
 
 
 if __name__ == "__main__":

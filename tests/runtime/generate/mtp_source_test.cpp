@@ -50,8 +50,10 @@ TEST(MtpSource, GoesOnFromTheModelsHiddenStatesAndThenItsOwn) {
   // What was guessed with its own is read again.
   EXPECT_EQ(drafter.propose({1, 2, 5, 10, 9}, 2), Paths({followers(9, 2)}));
   EXPECT_EQ(drafter.layer.pass_sizes[4], 3);
+  // Another first token changes all hidden states.
+  EXPECT_EQ(drafter.propose({7, 2, 5, 10, 9}, 2), Paths({followers(9, 2)}));
   // Up to a stop token, and what the pass has already takes no room.
-  EXPECT_EQ(drafter.propose({1, 2, 5, 10, 9, 4}, 4, {.stop_tokens = {followers(4, 2)[1]}}),
+  EXPECT_EQ(drafter.propose({7, 2, 5, 10, 9, 4}, 4, {.stop_tokens = {followers(4, 2)[1]}}),
             Paths({followers(4, 2)}));
 }
 
@@ -112,7 +114,9 @@ TEST(MtpSource, IsLosslessAndInStepWithTheTextWhateverIsTakenBack) {
               run_campaign(engine, plain, verifier, *generator, 40, speculation);
           EXPECT_EQ(campaign.wrong, 0) << decoder;
           EXPECT_GT(campaign.accepted, 20) << decoder;
-          EXPECT_GT(drafts.num_forward_passes(), 50) << decoder;
+          if (decoder == "ar") {  // jacobi's window goes on beyond what the model has read
+            EXPECT_GT(drafts.num_forward_passes(), 200);
+          }
         }
       }
     }
@@ -152,7 +156,7 @@ TEST(MtpSource, IsLosslessWithRealLayers) {
     layer->set_kernels(kernels);
     Engine engine = borrowing_engine(*model), drafts = borrowing_engine(*layer);
     const auto generator = make_generator(
-        {.sources = {"ngram", kOwnLayer}, .costs = with_draft_cost(0.1), .draft_model = &drafts},
+        {.sources = {"ngram", kOwnLayer}, .costs = with_draft_cost(0), .draft_model = &drafts},
         engine);
     const Campaign campaign =
         run_campaign(engine, *model, verifier, *generator, 12, {.num_candidates = 4});
