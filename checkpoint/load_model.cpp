@@ -22,7 +22,19 @@ class Loading {
  public:
   Loading(const ModelWeights& weights, LoadOptions options, const std::string& where)
       : weights_(weights), options_(std::move(options)), device_(parse_device(options_.device)) {
-    const std::vector<WeightSpec> layout = weight_layout(weights.config());
+    std::vector<WeightSpec> layout = weight_layout(weights.config());
+    if (options_.has_mtp && !weights.has_mtp()) {
+      throw UserError(
+          "{}: has no MTP layer to draft with: the draft model 'own' is for a folder of Qwen3.5 "
+          "with "
+          "tensors that begin with mtp.",
+          where);
+    }
+    if (options_.has_mtp) {
+      for (WeightSpec& weight : mtp_weights(weights.config())) layout.push_back(std::move(weight));
+    } else if (weights.has_mtp()) {
+      spdlog::info("{}: has an MTP layer, which is left out: the draft model 'own' uses it", where);
+    }
     for (const WeightSpec& weight : layout) {
       if (weight.is_wide) wide_.insert(weight.name);
       has_codes_ = has_codes_ || is_coded(weight.name);
@@ -49,6 +61,19 @@ class Loading {
                 : weights_.load(name, device_, wide_.contains(name) ? at::kFloat : dtype_);
     note(loaded.numel());
     return loaded;
+  }
+
+  /// Of a model that is packed.
+  std::shared_ptr<const Transformer> load_mtp(const Transformer& model) {
+    const ModelConfig config = *model.config().mtp();
+    auto mtp = std::make_shared<Transformer>(config, [&](const std::string& name) {
+      const bool is_shared = name == kEmbeddingName || name == kHeadName;
+      return is_shared ? shape_alone({config.vocab_size, config.hidden_size}, model.dtype())
+                       : load(name);
+    });
+    mtp->share_tables(model);
+    pack(*mtp);
+    return mtp;
   }
 
   void pack(Transformer& model) {
@@ -122,7 +147,8 @@ class Loading {
   bool is_as_stored() const { return options_.quantization == Quantization::kStored; }
 
   void pack_as_stored(Transformer& model) {
-    if (is_coded(kEmbeddingName)) model.pack_embedding(packed_as_stored(kEmbeddingName));
+    if (is_coded(kEmbeddingName) && !model.config().reads_hidden)
+      model.pack_embedding(packed_as_stored(kEmbeddingName));
     if (weights_.config().layer_input_width > 0 && is_coded(LayerInputs::kTable)) {
       model.pack_layer_inputs(packed_as_stored(LayerInputs::kTable));
     }
@@ -180,6 +206,7 @@ std::unique_ptr<Transformer> load_model(const Checkpoint& checkpoint,
       weights.config(), [&](const std::string& name) { return loading.load(name); });
   if (kept_adapter) kept_adapter->attach(*model);
   loading.pack(*model);
+  if (options.has_mtp) model->set_mtp(loading.load_mtp(*model));
   model->set_state_memory(options.state_memory);
   if (!options.leaves_linears) model->join_products();
   if (options.prepares_passes) model->prepare_passes();

@@ -52,6 +52,13 @@ std::set<std::string> unused_names(const ModelConfig& config) {
 
 }  // namespace
 
+bool has_mtp_weights(const StoredTensors& tensors, const ModelConfig& config) {
+  const auto is_own = [](const std::string& name) {
+    return name.starts_with("mtp.") && !name.starts_with("mtp.blk.");
+  };
+  return config.mtp() && std::ranges::any_of(tensors.names(), is_own);
+}
+
 ModelWeights::ModelWeights(const Checkpoint& checkpoint,
                            std::shared_ptr<const AdapterFolder> adapter)
     : name_(checkpoint.name()),
@@ -65,6 +72,11 @@ ModelWeights::ModelWeights(const Checkpoint& checkpoint,
     used.insert(stored_name(weight.name));
   }
   used.merge(unused_names(config_));
+  has_mtp_ = has_mtp_weights(*stored_, config_);
+  for (const WeightSpec& weight : has_mtp_ ? mtp_weights(config_) : std::vector<WeightSpec>()) {
+    check_tensor(weight);
+    used.insert(weight.name);
+  }
   std::vector<std::string> left_out;
   for (const std::string& name : stored_->names()) {
     if (used.contains(name) || is_computed(name)) continue;

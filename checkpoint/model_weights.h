@@ -9,17 +9,23 @@
 
 namespace predgen {
 
+/// Whether a folder has weights of the layer of ModelConfig::mtp(). GGUF files name them otherwise,
+/// and theirs are left out.
+bool has_mtp_weights(const StoredTensors& tensors, const ModelConfig& config);
+
 /// Every weight of a checkpoint by its name, on disk until asked for. Full embeddings saved with an
 /// adapter replace the checkpoint's and set the vocabulary size.
 class ModelWeights {
  public:
   /// UserError names missing, superfluous, misshapen and quantised tensors, and a tied head that is
-  /// stored with other values. Tensors of parts beside the text model (vision, sound, prediction of
-  /// further tokens) are left out, and the log says so. `adapter`: null for none.
+  /// stored with other values. Tensors of parts beside the text model (vision, sound) are left out,
+  /// and the log says so. `adapter`: null for none.
   explicit ModelWeights(const Checkpoint& checkpoint,
                         std::shared_ptr<const AdapterFolder> adapter = nullptr);
 
   const ModelConfig& config() const { return config_; }
+  /// Whether mtp_weights() are there, too.
+  bool has_mtp() const { return has_mtp_; }
   /// As in StoredTensors.
   TensorShape shape(const std::string& name) const;
   at::Tensor tensor(const std::string& name) const;
@@ -41,6 +47,7 @@ class ModelWeights {
   std::string name_;  // the checkpoint's
   std::shared_ptr<const AdapterFolder> adapter_;
   ModelConfig config_;
+  bool has_mtp_ = false;
   std::unique_ptr<const StoredTensors> stored_;
   const std::string head_name_ = kHeadName;
 };

@@ -68,7 +68,9 @@ void TextTensors::forget(const std::string& name) const { whole_->forget(stored(
 UnstackedTensors::UnstackedTensors(std::unique_ptr<const StoredTensors> stored,
                                    const ModelConfig& config, const std::string& where)
     : stored_(std::move(stored)) {
-  for (const WeightSpec& weight : weight_layout(config)) {
+  std::vector<WeightSpec> weights = weight_layout(config);
+  for (WeightSpec& weight : mtp_weights(config)) weights.push_back(std::move(weight));
+  for (const WeightSpec& weight : weights) {
     if (weight.stacked.empty() || stored_->contains(weight.name)) continue;
     const auto place = std::ranges::find_if(
         weight.stacked, [&](const StackedPlace& one) { return stored_->contains(one.name); });

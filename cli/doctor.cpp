@@ -16,6 +16,7 @@
 #include "audio/echo/echo_canceller.h"
 #include "audio/player_sink.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/model_weights.h"
 #include "cli/bench_conditions.h"
 #include "cli/command.h"
 #include "cli/measured_models.h"
@@ -155,7 +156,7 @@ void report_files(const Checkpoint& checkpoint, FileReport& report) {
   }
 }
 
-void print_memory(const ModelConfig& config, const DoctorOptions& options) {
+void print_memory(const ModelConfig& config, const DoctorOptions& options, bool has_mtp) {
   const double kv = static_cast<double>(kv_bytes_per_token(config));
   std::printf("Memory, GiB (bfloat16 activations)\n");
   std::printf("  %-44s %8s %8s %8s\n", "", "bf16", "int8", "int4");
@@ -190,6 +191,15 @@ void print_memory(const ModelConfig& config, const DoctorOptions& options) {
         snapshots, false);
   }
   row(fmt::format("with {} tokens", context), used, true);
+  if (has_mtp) {
+    std::printf("  %-44s", "beside it, to draft with (--draft-model own)");
+    const auto tokens =
+        static_cast<double>(mtp_bytes_per_token(config)) * static_cast<double>(context);
+    for (const Quantization kind : kKinds) {
+      std::printf(" %8.2f", (static_cast<double>(mtp_bytes(config, kind)) + tokens) / kGiB);
+    }
+    std::printf("\n");
+  }
   const at::Device device = parse_device("auto");
   const bool is_gpu = options.memory_gib || !device.is_cpu();  // which has room for the voice, too
   const double beside = used + (is_gpu ? kZonosBytes + kWorkspaceBytes : 0.0);
@@ -326,7 +336,9 @@ void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
   FileReport report;
   report_files(*checkpoint, report);
   if (report.num_missing() == 0) print_stored(*checkpoint);
-  print_memory(config, options);
+  const bool has_mtp =
+      report.num_missing() == 0 && has_mtp_weights(*checkpoint->open_tensors(), config);
+  print_memory(config, options, has_mtp);
   std::fflush(stdout);  // before the error
   if (report.num_missing() > 0) {
     throw UserError("{}: {} of the things above are missing or unusable", checkpoint->name(),

@@ -18,7 +18,6 @@
 #include "runtime/generate/answer_constraint.h"
 #include "runtime/generate/generation_defaults.h"
 #include "runtime/generate/make_generator.h"
-#include "runtime/generate/model_source.h"
 #include "runtime/generate/token_constraint.h"
 #include "text/grammar/grammar_compiler.h"
 #include "text/streaming_text.h"
@@ -190,20 +189,19 @@ void run_generate(const GenerateOptions& options, const std::stop_token& stop) {
   const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
   const std::unique_ptr<Tokenizer> tokenizer =
       find_tokenizer(*checkpoint, options.chat_template, rows);
-  std::unique_ptr<const Checkpoint> draft_checkpoint;
-  if (!options.draft_model.empty()) draft_checkpoint = open_checkpoint(options.draft_model);
-  if (tokenizer && draft_checkpoint) check_draft_model(*tokenizer, *checkpoint, *draft_checkpoint);
-  const std::shared_ptr<const Transformer> model = set_up_model(*checkpoint, options.model);
+  const std::unique_ptr<const Checkpoint> draft_checkpoint =
+      open_draft_model(options.draft_model, *checkpoint, tokenizer.get());
+  const std::shared_ptr<const Transformer> model =
+      set_up_model(*checkpoint, options.model, /*prepares_passes=*/true, {}, options.draft_model);
   Engine engine(model);
   const GenerationSettings settings = checkpoint->read_generation();
   const GenerationDefaults defaults = read_generation_defaults(settings);
   GeneratorConfig decoder = options.decoder;
   decoder.seed = options.sampling.seed;
   std::optional<Engine> draft;
-  if (draft_checkpoint) {
-    draft.emplace(set_up_draft_model(*draft_checkpoint, options.model));
-    decoder.sources = {"model"};
-    decoder.draft_model = &*draft;
+  if (const auto drafting = set_up_draft_model(draft_checkpoint.get(), *model, options.model)) {
+    decoder.draft_model = &draft.emplace(drafting);
+    decoder.sources = {draft_source_of(*draft)};
   }
   if (!options.past_answers.empty()) {
     if (!tokenizer) throw UserError("--past-answers: the model has no tokenizer to read them with");

@@ -16,7 +16,6 @@
 #include "data/repetition.h"
 #include "model/stream_priority.h"
 #include "runtime/converse/words_end.h"
-#include "runtime/generate/model_source.h"
 #include "runtime/speech/make_speaker.h"
 #include "voice/make_voice.h"
 
@@ -56,11 +55,8 @@ LoadedSession::LoadedSession(const ConversationOptions& options,
                              const LoadOptions::Progress& on_loading)
     : checkpoint_(std::move(checkpoint)),
       tokenizer_(load_tokenizer(checkpoint_->read_tokenizer(options.chat_template))) {
-  std::unique_ptr<const Checkpoint> draft_checkpoint;
-  if (!options.draft_model.empty()) {
-    draft_checkpoint = open_checkpoint(options.draft_model);
-    check_draft_model(*tokenizer_, *checkpoint_, *draft_checkpoint);
-  }
+  const std::unique_ptr<const Checkpoint> draft_checkpoint =
+      open_draft_model(options.draft_model, *checkpoint_, tokenizer_.get());
   SessionOptions choices = options.session;
   if (!options.past_answers.empty()) {
     choices.past_answers = data::read_past_answers(options.past_answers, *tokenizer_);
@@ -70,12 +66,11 @@ LoadedSession::LoadedSession(const ConversationOptions& options,
   const VoiceOptions voice_options = options.voice.parse();
   servers_ = start_tool_servers(options.mcp, *tokenizer_, checkpoint_->name(), stop);
   const EngineConfig engine_config{.pass_tokens = options.session.pass_tokens};
-  const std::shared_ptr<const Transformer> model =
-      set_up_model(*checkpoint_, options.model, /*prepares_passes=*/true, on_loading);
+  const std::shared_ptr<const Transformer> model = set_up_model(
+      *checkpoint_, options.model, /*prepares_passes=*/true, on_loading, options.draft_model);
   engine_.emplace(model, engine_config);
-  if (draft_checkpoint) {
-    draft_.emplace(set_up_draft_model(*draft_checkpoint, options.model), engine_config);
-    choices.draft_model = &*draft_;
+  if (const auto draft = set_up_draft_model(draft_checkpoint.get(), *model, options.model)) {
+    choices.draft_model = &draft_.emplace(draft, engine_config);
   }
   stream_.emplace(make_stream(model->device(), StreamPriority::kHigh));
   voice_ = make_voice(voice_options);

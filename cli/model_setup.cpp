@@ -9,6 +9,7 @@
 
 #include "checkpoint/load_model.h"
 #include "core/error.h"
+#include "runtime/generate/model_source.h"
 
 namespace predgen::cli {
 
@@ -47,7 +48,8 @@ void set_num_threads(int64_t num_threads) {
 
 std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const ModelOptions& options,
                                           bool prepares_passes,
-                                          const LoadOptions::Progress& on_progress) {
+                                          const LoadOptions::Progress& on_progress,
+                                          const std::string& draft_model) {
   set_num_threads(options.threads);
   LoadingLine line;
   const LoadOptions::Progress shown =
@@ -57,13 +59,26 @@ std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const Mo
                      .dtype = options.dtype,
                      .quantization = parse_quantization(options.quantize),
                      .state_memory = options.state_memory << 20,
+                     .has_mtp = draft_model == kOwnLayer,
                      .prepares_passes = prepares_passes,
                      .on_progress = shown});
 }
 
-std::unique_ptr<Transformer> set_up_draft_model(const Checkpoint& draft, ModelOptions options) {
+std::unique_ptr<const Checkpoint> open_draft_model(const std::string& draft_model,
+                                                   const Checkpoint& model,
+                                                   const Tokenizer* tokenizer) {
+  if (draft_model.empty() || draft_model == kOwnLayer) return nullptr;
+  std::unique_ptr<const Checkpoint> draft = open_checkpoint(draft_model);
+  if (tokenizer) check_draft_model(*tokenizer, model, *draft);
+  return draft;
+}
+
+std::shared_ptr<const Transformer> set_up_draft_model(const Checkpoint* draft,
+                                                      const Transformer& model,
+                                                      ModelOptions options) {
+  if (draft == nullptr) return model.mtp();
   options.adapter.clear();
-  return set_up_model(draft, options);
+  return set_up_model(*draft, options);
 }
 
 void check_token_ids(TokenSpan tokens, const LanguageModel& model, const std::string& where) {

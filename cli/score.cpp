@@ -2,6 +2,7 @@
 
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "cli/model_setup.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "runtime/generate/mtp_source.h"
 #include "tensors/safetensors.h"
 #include "text/tokenizer.h"
 
@@ -19,7 +21,7 @@ namespace {
 
 struct ScoreOptions {
   ModelOptions model;
-  std::string token_ids, input, chat_template, logits_file;
+  std::string token_ids, input, chat_template, logits_file, guesses_file;
   RawPromptOptions raw_prompt;
   bool json = false;
 };
@@ -81,15 +83,35 @@ void print_quantization_cost(const Checkpoint& checkpoint, ModelOptions options,
               kind.c_str(), full, 100 * (quantized_perplexity / full - 1));
 }
 
+/// What the model's own layer guesses after each token but the first, int64 [T-1,4].
+at::Tensor guesses_of(const std::shared_ptr<const Transformer>& model, const TokenIds& ids) {
+  constexpr int64_t kGuesses = 4;
+  Engine engine(model), layer(model->mtp());
+  Sequence sequence = engine.make_sequence(std::ssize(ids));
+  sequence.append(ids);
+  engine.run({.sequence = &sequence});
+  MtpSource source(layer, DraftWidth(kGuesses));
+  at::Tensor guesses = at::zeros({std::ssize(ids) - 1, kGuesses}, at::kLong);
+  for (size_t length = 2; length <= ids.size(); ++length) {
+    const auto drafts = source.propose(TokenSpan(ids).first(length), {}, {.stop_tokens = {}},
+                                       {TokenTree(), kGuesses, sequence.hidden_SE()});
+    std::ranges::copy(drafts->front(),
+                      guesses[static_cast<int64_t>(length) - 2].mutable_data_ptr<int64_t>());
+  }
+  return guesses;
+}
+
 void run_score(const ScoreOptions& options, const std::stop_token& stop) {
   const c10::InferenceMode inference;
   const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
   const std::vector<Row> rows = read_rows(options, *checkpoint);
-  if (!options.logits_file.empty() && rows.size() != 1) {
-    throw UserError("--logits: needs exactly one row, not {}", rows.size());
+  const bool guesses = !options.guesses_file.empty();
+  if ((guesses || !options.logits_file.empty()) && rows.size() != 1) {
+    throw UserError("--logits, --guesses: need exactly one row, not {}", rows.size());
   }
-  std::unique_ptr<Transformer> model =
-      set_up_model(*checkpoint, options.model, /*prepares_passes=*/false);
+  std::shared_ptr<Transformer> model =
+      set_up_model(*checkpoint, options.model,
+                   /*prepares_passes=*/false, {}, guesses ? kOwnLayer : "");
   for (const Row& row : rows) {
     check_token_ids(row.ids, *model,
                     options.input.empty() ? "--token-ids"
@@ -101,6 +123,9 @@ void run_score(const ScoreOptions& options, const std::stop_token& stop) {
     const bool keep = !options.logits_file.empty();
     evaluate::RowScore score = evaluate::score_row(
         *model, row.ids, keep ? evaluate::KeepLogits::kYes : evaluate::KeepLogits::kNo, stop);
+    if (guesses) {
+      write_safetensors(options.guesses_file, {{"guesses", guesses_of(model, row.ids)}});
+    }
     if (keep) write_safetensors(options.logits_file, {{"logits", score.logits_TV}});
     if (options.json) {
       results.push_back(to_json(row.ids, score));
@@ -133,6 +158,7 @@ void add_score(CLI::App& app, const std::stop_token& stop) {
   // For comparisons with other implementations.
   add_chat_template(*command, options->chat_template);
   command->add_option("--logits", options->logits_file)->group("");
+  command->add_option("--guesses", options->guesses_file)->group("");
   command->footer("Example:\n  predgen score --model checkpoints/demo --token-ids 1,2,3 --json");
   command->callback([options, stop] { run_score(*options, stop); });
 }

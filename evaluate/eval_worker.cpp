@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "data/past_answers.h"
 #include "model/stream_priority.h"
+#include "runtime/generate/make_generator.h"
 #include "runtime/generate/model_source.h"
 
 namespace predgen::evaluate {
@@ -33,21 +34,26 @@ std::shared_ptr<const EvalWeights> load_eval_weights(const EvalConfig& config,
   EvalWeights weights{.tokenizer = load_tokenizer(checkpoint->read_tokenizer(config.chat_template)),
                       .quantization = parse_quantization(config.quantize)};
   std::unique_ptr<const Checkpoint> draft;
-  if (any_method(config, &Method::draft_model)) {
+  const bool drafts = any_method(config, &Method::draft_model);
+  const bool has_mtp = drafts && config.draft_model == kOwnLayer;
+  if (drafts && !has_mtp) {
     draft = open_checkpoint(config.draft_model);
     check_draft_model(*weights.tokenizer, *checkpoint, *draft);
   }
   if (any_method(config, &Method::past_answers)) {
     weights.past_answers = data::read_past_answers(config.past_answers, *weights.tokenizer);
   }
-  const LoadOptions load{
-      .device = config.device, .dtype = config.dtype, .quantization = weights.quantization};
+  const LoadOptions load{.device = config.device,
+                         .dtype = config.dtype,
+                         .quantization = weights.quantization,
+                         .has_mtp = has_mtp};
   weights.base = load_model(*checkpoint, {}, load);
   if (any_method(config, &Method::adapter)) {
     weights.adapted = load_model(*checkpoint, config.adapter, load);
     check_adapter(config, !weights.adapted->mask_tokens().empty());
   }
   if (draft) weights.draft = load_model(*draft, {}, load);
+  if (has_mtp) weights.draft = weights.base->mtp();
   return std::make_shared<const EvalWeights>(std::move(weights));
 }
 

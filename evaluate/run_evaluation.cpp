@@ -186,7 +186,8 @@ std::string identity_of(const EvalConfig& config, const TurnSet& turns, const st
   }
   if (!turns.tools.empty()) hasher.add(read_file(config.turns.tools_file));
   std::vector<std::filesystem::path> models = config.models;
-  if (!config.draft_model.empty()) models.push_back(config.draft_model);
+  if (!config.draft_model.empty() && config.draft_model != kOwnLayer)
+    models.push_back(config.draft_model);
   for (const std::filesystem::path& model : models) {
     const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(model);
     hasher.add(hash_weights(checkpoint->weight_files()));

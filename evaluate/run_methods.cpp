@@ -88,7 +88,7 @@ SessionConfig session_config(const EvalConfig& config, const EvalModels& models,
   if (models.tools) session.tools = tool_set(*models.tools);
   method.preset.apply_to(session);
   if (method.past_answers) session.generator.sources.push_back("past_answers");
-  if (method.draft_model) session.generator.sources.push_back("model");
+  if (method.draft_model) session.generator.sources.emplace_back(draft_source_of(*models.draft));
   // The same for all methods unless one asks for its own: sentences are compared.
   session.turn.split_mode = method.split.value_or(config.turn.split_mode);
   SpeculationConfig& speculation = session.speculation;

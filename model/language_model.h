@@ -14,7 +14,7 @@
 
 namespace predgen {
 
-// Shapes: T new tokens of a sequence, N rows of logits, V vocabulary.
+// Shapes: T new tokens of a sequence, N rows of logits, V vocabulary, E hidden size.
 
 /// One sequence's part of a forward pass. Borrows what it names.
 struct SequenceStep {
@@ -30,6 +30,12 @@ struct SequenceStep {
   /// Of the first tokens: those that earlier versions of the text had, too, and the next one
   /// probably will; in [0, T - num_drafted].
   int64_t num_settled = 0;
+  /// [T,E], of a model that continues another one's hidden states (MtpInput): that of the token
+  /// before each. Undefined: zeros.
+  at::Tensor given_TE{};
+  /// Gets what the last norm makes of each new token, [T,E], if the model gives_hidden(). Null: not
+  /// asked for.
+  at::Tensor* hidden_TE = nullptr;
 };
 
 /// A causal language model as the runtime sees it: weights only. All state of a conversation is in
@@ -46,6 +52,8 @@ class LanguageModel {
   /// Tokens that, placed after any other token, predict later ones: the first predicts the token
   /// after the next one, the second the one after that. Empty: the model has none.
   virtual TokenSpan mask_tokens() const = 0;
+  /// Whether somebody wants its hidden states (SequenceStep::hidden_TE) to draft with.
+  virtual bool gives_hidden() const = 0;
 
   /// Runs the new tokens of all sequences in one pass and commits them to their caches, which must
   /// all be different. No gradients. Returns float32 logits [N,V] on the model's device, those of

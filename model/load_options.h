@@ -21,6 +21,7 @@ struct LoadOptions {
   int64_t state_memory = kStateMemory;  // see Transformer::set_state_memory()
   /// The weights of the layers' linears stay views of the file, as stored, for who takes them out.
   bool leaves_linears = false;
+  bool has_mtp = false;         // loads Transformer::mtp(); UserError if the checkpoint has none
   bool prepares_passes = true;  // see Transformer::prepare_passes()
   /// Bytes that the weights may take; 0: what the device has left.
   int64_t most_bytes = 0;

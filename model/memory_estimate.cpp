@@ -18,16 +18,19 @@ int64_t kv_values(const ModelConfig& config, bool is_read) {
   return values;
 }
 
+int64_t bytes_of(const WeightSpec& weight, Quantization quantization, int64_t bytes_per_value) {
+  const Quantization kind = quantization_of(weight.name, quantization);
+  return kind != Quantization::kNone ? quantized_bytes(weight.shape[0], weight.shape[1], kind)
+                                     : num_values({weight}) * bytes_per_value;
+}
+
 }  // namespace
 
 int64_t weight_bytes(const ModelConfig& config, Quantization quantization, int64_t bytes_per_value,
                      bool active) {
   double sum = 0.0;
   for (const WeightSpec& weight : weight_layout(config)) {
-    const Quantization kind = quantization_of(weight.name, quantization);
-    const int64_t bytes = kind != Quantization::kNone
-                              ? quantized_bytes(weight.shape[0], weight.shape[1], kind)
-                              : num_values({weight}) * bytes_per_value;
+    const int64_t bytes = bytes_of(weight, quantization, bytes_per_value);
     sum += static_cast<double>(bytes) * (active ? weight.share : 1.0);
   }
   int64_t total = std::llround(sum);
@@ -44,6 +47,20 @@ int64_t kv_bytes_per_token(const ModelConfig& config, int64_t bytes_per_value) {
 
 int64_t kv_bytes_read(const ModelConfig& config, int64_t bytes_per_value) {
   return 2 * kv_values(config, /*is_read=*/true) * bytes_per_value;
+}
+
+int64_t mtp_bytes(const ModelConfig& config, Quantization quantization, int64_t bytes_per_value) {
+  int64_t total = 0;
+  for (const WeightSpec& weight : mtp_weights(config)) {
+    total += bytes_of(weight, quantization, bytes_per_value);
+  }
+  return total;
+}
+
+int64_t mtp_bytes_per_token(const ModelConfig& config, int64_t bytes_per_value) {
+  const auto mtp = config.mtp();
+  if (!mtp) return 0;
+  return kv_bytes_per_token(*mtp, bytes_per_value) + config.hidden_size * bytes_per_value;
 }
 
 int64_t max_snapshots(int64_t bytes_per_snapshot, int64_t memory) {

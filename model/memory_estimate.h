@@ -18,6 +18,12 @@ int64_t kv_bytes_per_token(const ModelConfig& config, int64_t bytes_per_value = 
 /// Those that a pass reads: of layers that share keys and values, once for each.
 int64_t kv_bytes_read(const ModelConfig& config, int64_t bytes_per_value);
 
+/// Bytes of the layer of ModelConfig::mtp() alone, without embeddings and head; 0: there is none.
+int64_t mtp_bytes(const ModelConfig& config, Quantization quantization,
+                  int64_t bytes_per_value = 2);
+/// Its keys and values of one position, and the hidden state that it reads.
+int64_t mtp_bytes_per_token(const ModelConfig& config, int64_t bytes_per_value = 2);
+
 /// What the snapshots of a conversation may take, unless somebody says otherwise.
 constexpr int64_t kStateMemory = int64_t{256} << 20;
 /// How many snapshots a sequence has within so much memory; 2 at least, and 16 at most.

@@ -8,6 +8,7 @@
 #include "model/architectures/architectures.h"
 #include "model/parts/decoder_layer.h"
 #include "model/parts/layer_inputs.h"
+#include "model/parts/mtp_input.h"
 
 namespace predgen {
 
@@ -253,6 +254,18 @@ at::Tensor ModelConfig::inverse_frequencies() const {
   return at::stack(rows);
 }
 
+std::optional<ModelConfig> ModelConfig::mtp() const {
+  const auto attention = std::ranges::find_if(
+      layers, [](const LayerSpec& layer) { return layer.recurrence == nullptr; });
+  if (num_mtp_layers != 1 || attention == layers.end()) return {};
+  ModelConfig own = *this;
+  own.layers = {*attention};
+  own.final_norm = {"mtp.norm.weight", ""};
+  own.num_mtp_layers = 0;
+  own.reads_hidden = true;
+  return own;
+}
+
 int64_t ModelConfig::num_parameters() const { return num_values(weight_layout(*this)); }
 
 int64_t ModelConfig::num_active_parameters() const {
@@ -288,7 +301,29 @@ std::vector<WeightSpec> weight_layout(const ModelConfig& config) {
   if (!config.tie_word_embeddings) {
     weights.push_back({.name = kHeadName, .shape = {config.vocab_size, E}, .gguf = kGgufHeadName});
   }
+  if (!config.reads_hidden) return weights;
+  for (WeightSpec& weight : weights) {
+    weight.name = mtp_name(weight.name);
+    weight.folder = mtp_name(weight.folder);
+    for (StackedPlace& place : weight.stacked) place.name = mtp_name(place.name);
+  }
+  MtpInput::add_weights(config, weights);
   return weights;
+}
+
+std::vector<WeightSpec> mtp_weights(const ModelConfig& config) {
+  const std::optional<ModelConfig> mtp = config.mtp();
+  if (!mtp) return {};
+  std::vector<WeightSpec> weights = weight_layout(*mtp);
+  std::erase_if(weights, [](const WeightSpec& weight) {
+    return weight.name == kEmbeddingName || weight.name == kHeadName;
+  });
+  return weights;
+}
+
+std::string mtp_name(std::string name) {
+  constexpr std::string_view kLayers = "model.layers.";
+  return name.starts_with(kLayers) ? "mtp.layers." + name.substr(kLayers.size()) : name;
 }
 
 }  // namespace predgen

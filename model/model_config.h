@@ -44,6 +44,8 @@ struct ModelConfig {
   double logit_softcap = 0.0;     // logits become cap * tanh(logit / cap); 0: unchanged
   double embedding_scale = 1.0;   // rounded to the embeddings' type
   std::string dtype = "float32";  // of the stored weights: "float32" or "bfloat16"
+  int64_t num_mtp_layers = 0;     // that a checkpoint may have beside the model (mtp())
+  bool reads_hidden = false;      // its layers get MtpInput in place of embeddings
 
   /// UserError for an unknown architecture (lists the known ones), a missing or impossible field,
   /// or an option that this program does not support, by name. Of a model that also sees or hears
@@ -78,6 +80,9 @@ struct ModelConfig {
   /// Radians per position of each pair of a head, float32 [ropes,D / 2], D: the largest head size;
   /// 0 for those that do not turn, and those that smaller heads do not have.
   at::Tensor inverse_frequencies() const;
+  /// What a checkpoint may have to guess further tokens with (multi-token prediction), as a model
+  /// of its own, which has this one's embeddings and head. None unless it is one layer.
+  std::optional<ModelConfig> mtp() const;
   int64_t context_length() const { return ropes.front().context_length(max_positions); }
   int64_t num_parameters() const;
   /// Those that a token is computed with: of experts, as many as are chosen.
@@ -133,5 +138,12 @@ int64_t num_values(const std::vector<WeightSpec>& weights);
 /// Every tensor that a model of this configuration has, in the order of the reference's state dict,
 /// which decides the shards. Tied embeddings appear once.
 std::vector<WeightSpec> weight_layout(const ModelConfig& config);
+
+/// What ModelConfig::mtp() has of its own: weight_layout() of it but for embeddings and head. Empty
+/// if there is none.
+std::vector<WeightSpec> mtp_weights(const ModelConfig& config);
+/// A weight or module of the layers of ModelConfig::mtp() as a checkpoint calls it: "mtp.layers.0."
+/// for "model.layers.0.".
+std::string mtp_name(std::string name);
 
 }  // namespace predgen

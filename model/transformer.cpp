@@ -14,6 +14,7 @@
 #include "model/gpu/joined_products.h"
 #include "model/memory_estimate.h"
 #include "model/parts/decoder_layer.h"
+#include "model/parts/mtp_input.h"
 #include "model/parts/operators.h"
 #include "model/parts/pass_input.h"
 
@@ -46,7 +47,8 @@ Transformer::Transformer(const ModelConfig& config,
                          const std::function<at::Tensor(const std::string&)>& weight)
     : config_(config) {
   const std::map<std::string, WeightSpec> weights = weights_by_name(config);
-  const auto take = [&](const std::string& name) {  // undefined if this model has none
+  const auto take = [&](std::string name) {  // undefined if this model has none
+    if (config.reads_hidden) name = mtp_name(std::move(name));
     const auto found = weights.find(name);
     if (found == weights.end()) return at::Tensor();
     const at::IntArrayRef shape = found->second.shape;
@@ -61,6 +63,10 @@ Transformer::Transformer(const ModelConfig& config,
   activations_ = embedding_.scalar_type();
   for (int64_t i = 0; i < config.num_layers(); ++i) layers_.emplace_back(config, i, take);
   if (config.layer_input_width > 0) layer_inputs_ = std::make_unique<LayerInputs>(take);
+  if (config.reads_hidden) {
+    mtp_input_ = std::make_unique<MtpInput>(take);
+    for (Linear* linear : linears()) linear->name = mtp_name(linear->name);
+  }
   final_norm_ = take(config.final_norm.hugging_face);
   head_.name = "lm_head";
   head_.weight = config.tie_word_embeddings ? embedding_ : take(kHeadName);
@@ -135,7 +141,7 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   const std::vector<Rotation> rotations =
       make_rotations(config_, inverse_frequencies_, inputs.narrow(0, 1, 1), activations_);
   const at::Tensor gate_1T1 = mask_tokens_.empty() ? at::Tensor() : mask_gate(steps).to(device());
-  at::Tensor hidden_1TE = embed(inputs.narrow(0, 0, 1));
+  at::Tensor hidden_1TE = this->inputs(steps, inputs.narrow(0, 0, 1));
   const at::Tensor layer_inputs_1TLP = layer_inputs(inputs.narrow(0, 0, 1), hidden_1TE);
   for (int64_t i = 0; i < config_.num_layers(); ++i) {
     const LayerLease lease = lease_layer(i, i + 1);
@@ -146,7 +152,9 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   std::vector<at::Tensor> wanted;
   int64_t end = 0;
   for (const SequenceStep& step : steps) {
-    end += static_cast<int64_t>(step.tokens.size());
+    const auto num_tokens = static_cast<int64_t>(step.tokens.size());
+    if (step.hidden_TE != nullptr) *step.hidden_TE = hidden_1TE[0].narrow(0, end, num_tokens);
+    end += num_tokens;
     wanted.push_back(hidden_1TE.narrow(1, end - step.num_logits, step.num_logits));
   }
   at::Tensor logits_NV =
@@ -160,22 +168,44 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
 std::optional<at::Tensor> Transformer::forward_by_kernels(
     std::span<const SequenceStep> steps) const {
   if (!has_kernels_ || layer_store_ || activations_ != embedding_.scalar_type()) return {};
-  if (gpu_pass_) return gpu_pass_->run(parts(), steps);
-  if (!cpu_pass_) return {};
-  return cpu_pass_->run(parts(), steps);
+  if (gpu_pass_) return gives_hidden() ? std::nullopt : gpu_pass_->run(parts(), steps);
+  if (!cpu_pass_ || !device().is_cpu()) return {};
+  if (!mtp_input_) return cpu_pass_->run(parts(), steps);
+  TokenIds tokens;
+  for (const SequenceStep& step : steps) {
+    tokens.insert(tokens.end(), step.tokens.begin(), step.tokens.end());
+  }
+  const at::Tensor tokens_1T = at::tensor(tokens, at::kLong).unsqueeze(0);
+  return cpu_pass_->run(parts(inputs(steps, tokens_1T)), steps);
 }
 
-TransformerParts Transformer::parts() const {
-  return {.config = config_,
-          .embedding = embedding_,
-          .packed_embedding = packed_embedding_.get(),
-          .layers = layers_,
-          .layer_inputs = layer_inputs_.get(),
-          .final_norm = final_norm_,
-          .head = head_,
-          .inverse_frequencies = inverse_frequencies_,
-          .embedding_scale = embedding_scale_,
-          .adapter_gated = !mask_tokens_.empty()};
+at::Tensor Transformer::inputs(std::span<const SequenceStep> steps,
+                               const at::Tensor& tokens_1T) const {
+  const at::Tensor embedded_1TE = embed(tokens_1T);
+  if (!mtp_input_) return embedded_1TE;
+  std::vector<at::Tensor> given;
+  for (const SequenceStep& step : steps) {
+    const auto num_tokens = static_cast<int64_t>(step.tokens.size());
+    given.push_back(step.given_TE.defined()
+                        ? step.given_TE.to(embedded_1TE.options())
+                        : at::zeros({num_tokens, config_.hidden_size}, embedded_1TE.options()));
+  }
+  return (*mtp_input_)(config_, embedded_1TE, at::cat(given).unsqueeze(0));
+}
+
+TransformerParts Transformer::parts(const at::Tensor& inputs_1TE) const {
+  return {
+      .config = config_,
+      .embedding = embedding_,
+      .packed_embedding = packed_embedding_.get(),
+      .layers = layers_,
+      .layer_inputs = layer_inputs_.get(),
+      .final_norm = final_norm_,
+      .head = head_,
+      .inverse_frequencies = inverse_frequencies_,
+      .embedding_scale = embedding_scale_,
+      .adapter_gated = !mask_tokens_.empty(),
+      .inputs_TE = inputs_1TE.defined() ? inputs_1TE[0].to(at::kFloat).contiguous() : at::Tensor()};
 }
 
 at::Tensor Transformer::hidden_states(const at::Tensor& tokens_BT, const at::Tensor& positions_BT,
@@ -249,7 +279,9 @@ std::map<std::string, at::Tensor> Transformer::named_weights() const {
   for (const DecoderLayer& layer : layers_) {
     for (auto& other : layer.named_others()) others.push_back(std::move(other));
   }
-  for (auto& [name, tensor] : others) weights[name] = tensor;
+  if (mtp_input_) mtp_input_->add_tensors(others);
+  for (auto& [name, tensor] : others)
+    weights[config_.reads_hidden ? mtp_name(name) : name] = tensor;
   return weights;
 }
 
@@ -314,6 +346,15 @@ void Transformer::pack_embedding(std::shared_ptr<const QuantizedWeight> packed) 
   if (!config_.tie_word_embeddings) return;
   head_.quantized = packed_embedding_;
   head_.weight = at::Tensor();
+}
+
+void Transformer::share_tables(const Transformer& other) {
+  PREDGEN_CHECK(config_.vocab_size == other.config_.vocab_size && dtype() == other.dtype() &&
+                    config_.hidden_size == other.config_.hidden_size,
+                "tables of another size or type");
+  embedding_ = other.embedding_;
+  packed_embedding_ = other.packed_embedding_;
+  head_ = other.head_;
 }
 
 double Transformer::quantize(Quantization kind) {

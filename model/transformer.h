@@ -54,6 +54,7 @@ class CpuPass;
 class DecoderLayer;
 class GpuPass;
 class LayerInputs;
+struct MtpInput;
 struct GpuKernels;
 struct TransformerParts;
 
@@ -79,6 +80,7 @@ class Transformer : public LanguageModel {
   int64_t max_positions() const override { return config_.context_length(); }
   KvLayout kv_layout() const override;
   TokenSpan mask_tokens() const override { return mask_tokens_; }
+  bool gives_hidden() const override { return config_.reads_hidden || mtp_ != nullptr; }
   at::Tensor forward(std::span<const SequenceStep> steps) const override;
   using LanguageModel::forward;
 
@@ -161,6 +163,12 @@ class Transformer : public LanguageModel {
   /// Packs all linear layers and the head, on the model's device; embeddings are unchanged, even if
   /// the head was tied to them. Returns the mean relative error.
   double quantize(Quantization kind);
+  /// Uses the embeddings and the head of `other`, of the same sizes, from now on.
+  void share_tables(const Transformer& other);
+  /// What this model was published with to guess its next tokens (ModelConfig::mtp()); null: none,
+  /// or not loaded.
+  void set_mtp(std::shared_ptr<const Transformer> mtp) { mtp_ = std::move(mtp); }
+  const std::shared_ptr<const Transformer>& mtp() const { return mtp_; }
   /// Off: runs the base model, whatever adapter is attached.
   void set_adapter_enabled(bool enabled);
   /// If there are any, forward() applies the adapter to a step's masks only, so that all other
@@ -171,9 +179,12 @@ class Transformer : public LanguageModel {
   bool is_cpu_pass() const { return cpu_pass_ && !gpu_pass_; }
   std::optional<at::Tensor> forward_by_kernels(std::span<const SequenceStep> steps) const;
   at::Tensor embed(const at::Tensor& tokens_BT) const;
+  /// What the first layer gets of the steps' tokens.
+  at::Tensor inputs(std::span<const SequenceStep> steps, const at::Tensor& tokens_1T) const;
   /// SideInputs::layer_inputs_BTLP of embeddings.
   at::Tensor layer_inputs(const at::Tensor& tokens_BT, const at::Tensor& embedded_BTE) const;
-  TransformerParts parts() const;
+  /// `inputs_1TE`: of a pass, in place of embeddings.
+  TransformerParts parts(const at::Tensor& inputs_1TE = {}) const;
   /// AttentionMasks' num_folded: how many heads' queries are folded into each key head.
   int64_t num_folded() const;
   ModelConfig config_;
@@ -181,8 +192,10 @@ class Transformer : public LanguageModel {
   std::shared_ptr<const QuantizedWeight> packed_embedding_;
   std::vector<DecoderLayer> layers_;
   std::unique_ptr<LayerInputs> layer_inputs_;  // null: no layer has any
-  at::Tensor final_norm_;                      // [E]
-  Linear head_;                                // [V,E]; the embeddings when tied
+  std::unique_ptr<MtpInput> mtp_input_;        // null: layers get embeddings
+  std::shared_ptr<const Transformer> mtp_;
+  at::Tensor final_norm_;  // [E]
+  Linear head_;            // [V,E]; the embeddings when tied
   at::Tensor inverse_frequencies_;
   float embedding_scale_ = 1.0f;
   at::ScalarType activations_;

@@ -33,7 +33,7 @@ HYBRIDS = {
         "head_dim": 256, "vocab_size": 248320, "linear_num_key_heads": 16, "linear_num_value_heads": 16,
         "linear_key_head_dim": 128, "linear_value_head_dim": 128, "linear_conv_kernel_dim": 4,
         "layer_types": (["linear_attention"] * 3 + ["full_attention"]) * 6, "rms_norm_eps": 1e-6,
-        "rope_theta": 1e7, "partial_rotary_factor": 0.25},
+        "rope_theta": 1e7, "partial_rotary_factor": 0.25, "mtp_num_hidden_layers": 1},
     "lfm2-350m": {
         "architectures": ["Lfm2ForCausalLM"], "model_type": "lfm2", "hidden_size": 1024, "intermediate_size": 4608,
         "block_auto_adjust_ff_dim": False, "num_hidden_layers": 16, "num_attention_heads": 16,
@@ -60,6 +60,15 @@ def delta_net_shapes(config, i):
            "in_proj_z.weight": [heads * size, hidden], "in_proj_b.weight": [heads, hidden],
            "in_proj_a.weight": [heads, hidden]}
     return shapes | {f"linear_attn.{name}": shape for name, shape in own.items()}
+
+
+def mtp_shapes(config):
+    hidden = config["hidden_size"]
+    layer = delta_net_shapes(config, config["layer_types"].index("full_attention"))
+    own = {"fc.weight": [hidden, 2 * hidden], "norm.weight": [hidden], "pre_fc_norm_embedding.weight": [hidden],
+           "pre_fc_norm_hidden.weight": [hidden]}
+    return {f"mtp.{name}": shape for name, shape in own.items()} | {
+        f"mtp.layers.0.{name}": shape for name, shape in layer.items()}
 
 
 def convolution_shapes(config, i):
@@ -139,8 +148,9 @@ def shards_and_config(shape):
         shards = [{"model.embed_tokens.weight": [config["vocab_size"], config["hidden_size"]],
                    norm: [config["hidden_size"]]}]
         shapes = delta_net_shapes if is_delta else convolution_shapes
-        return shards + [{f"model.layers.{i}.{name}": sizes for name, sizes in shapes(config, i).items()}
-                         for i in range(config["num_hidden_layers"])], config
+        shards += [{f"model.layers.{i}.{name}": sizes for name, sizes in shapes(config, i).items()}
+                   for i in range(config["num_hidden_layers"])]
+        return shards + ([mtp_shapes(config)] if is_delta else []), config
     hidden, intermediate, layers, heads, kv_heads, vocabulary, tied = SHAPES[shape]
     shards = [{"model.embed_tokens.weight": [vocabulary, hidden], "model.norm.weight": [hidden]}]
     if not tied:

@@ -140,6 +140,10 @@ void read_qwen3_5(const ConfigFields& fields, ModelConfig& config) {
       std::make_shared<const DeltaNetSpec>(read_delta_net(fields), config.rms_norm_eps);
   config.norm_offset = 1.0;
   config.norm_scales_wide = true;
+  const bool shares_tables = !fields.flag("mtp_use_dedicated_embeddings", false);
+  constexpr const char* kMtpLayers = "mtp_num_hidden_layers";
+  const bool has_none = fields.has(kMtpLayers) && fields.at(kMtpLayers) == 0;
+  config.num_mtp_layers = shares_tables && !has_none ? fields.size(kMtpLayers, 1) : 0;
   const auto interval = static_cast<size_t>(fields.size("full_attention_interval", 4));
   read_layer_kinds(
       fields, {{kLinear, linear}, {kWhole, attention}},

@@ -170,8 +170,13 @@ void CpuPass::prepare(const TransformerParts& model, std::span<const SequenceSte
   }
   places_.clear();
   pieces_.clear();
+  given_.clear();
+  int64_t first = 0;
   for (const SequenceStep& step : steps) {
     const auto count = static_cast<int64_t>(step.tokens.size());
+    if (step.hidden_TE != nullptr) *step.hidden_TE = at::empty({count, E}, at::kFloat);
+    given_.push_back({first, step.hidden_TE ? step.hidden_TE->mutable_data_ptr<float>() : nullptr});
+    first += count;
     pieces_.push_back({places_.size(), 0});
     for (int64_t layer = 0; layer < config.num_row_layers(); ++layer) {
       step.state->pieces(layer, count, of_layer_);

@@ -96,6 +96,11 @@ class CpuPass {
   struct Pieces {
     size_t first, count;
   };
+  /// Of a step: its first token in the pass, and where SequenceStep::hidden_TE goes; null: nowhere.
+  struct Given {
+    int64_t first;
+    float* to;
+  };
   class Work;
 
   bool read(const TransformerParts& model, bool with_adapter);
@@ -114,6 +119,7 @@ class CpuPass {
   std::array<CpuLinear, 1> head_;
   std::vector<Place> places_;                      // [steps,layers,pieces]
   std::vector<Pieces> pieces_;                     // [steps]
+  std::vector<Given> given_;                       // [steps]
   std::vector<SequenceState::Piece> of_layer_;     // of a step, while places are found
   std::vector<std::vector<KeyPiece>> key_pieces_;  // [threads]: of the head that each attends
   CpuProducts products_;

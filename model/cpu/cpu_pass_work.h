@@ -108,13 +108,16 @@ class CpuPass::Work {
     const auto bytes = static_cast<int64_t>(model_.embedding.element_size()) * E;
     for (int64_t i = own_tokens_.first; i < own_tokens_.second; ++i) {
       const PassToken& token = pass_.tokens_.tokens()[static_cast<size_t>(i)];
-      if (model_.packed_embedding != nullptr) {
+      if (model_.inputs_TE.defined()) {
+        std::copy_n(model_.inputs_TE.const_data_ptr<float>() + i * E, E, hidden(i));
+      } else if (model_.packed_embedding != nullptr) {
         model_.packed_embedding->widen_row(token.id, hidden(i));
       } else {
         kernels_.load(static_cast<const char*>(data(model_.embedding)) + token.id * bytes, E,
                       hidden(i));
       }
-      if (scale != 1.0f) std::for_each_n(hidden(i), E, [&](float& value) { value *= scale; });
+      if (scale != 1.0f && !model_.inputs_TE.defined())
+        std::for_each_n(hidden(i), E, [&](float& value) { value *= scale; });
       for (int64_t rope = 0; rope < config_.num_ropes(); ++rope) write_angles(i, token, rope);
     }
   }
@@ -252,7 +255,16 @@ class CpuPass::Work {
     }
   }
 
+  void give_hidden() {
+    const int64_t E = config_.hidden_size;
+    for (int64_t i = own_tokens_.first; i < own_tokens_.second; ++i) {
+      const Given& to = pass_.given_[pass_.tokens_.tokens()[static_cast<size_t>(i)].step];
+      if (to.to != nullptr) norm(hidden(i), model_.final_norm, to.to + (i - to.first) * E);
+    }
+  }
+
   void write_logits() {
+    give_hidden();
     meet();
     const int64_t E = config_.hidden_size, N = static_cast<int64_t>(pass_.tokens_.wanted().size());
     if (N == 0) return;

@@ -23,6 +23,7 @@ struct TransformerParts {
   const at::Tensor& inverse_frequencies;  // ModelConfig's
   float embedding_scale;                  // rounded to the embeddings' type
   bool adapter_gated = false;             // applies to masks only
+  at::Tensor inputs_TE{};  // float32, of the new tokens in place of embeddings; undefined: none
 };
 
 /// The first thing in a model that none of our kernels computes, by its name; empty: there is none.

@@ -86,7 +86,7 @@ SessionConfig make_session_config(const SessionOptions& options, Engine& engine)
   }
   if (options.draft_model) {
     config.generator.draft_model = options.draft_model;
-    config.generator.sources.push_back("model");
+    config.generator.sources.emplace_back(draft_source_of(*options.draft_model));
   }
   if (config.wants_costs(engine.model())) measure_costs(config.generator, engine);
   config.thinks = options.thinks;

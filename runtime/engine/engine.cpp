@@ -97,6 +97,9 @@ struct Engine::Work {
                                            count - step.num_drafted);
     step.num_logits =
         ends ? num_drafted() + std::min(request.num_logits, count - num_drafted()) : 0;
+    if (request.given_PE.defined()) {
+      step.given_TE = request.given_PE.narrow(0, request.given_PE.size(0) - num_pending(), count);
+    }
     if (ends && num_drafted() > 0) {
       tokens.assign(pending.begin(), pending.end());
       tokens.insert(tokens.end(), request.draft.begin(), request.draft.end());
@@ -118,7 +121,8 @@ struct Engine::Work {
   const EngineRequest& request;
   EngineResult& result;
   Call& call;
-  TokenIds tokens;  // of a pass with a draft
+  TokenIds tokens;    // of a pass with a draft
+  at::Tensor hidden;  // of the last pass's tokens
   int64_t num_skipped = 0;
 };
 
@@ -244,11 +248,14 @@ void Engine::with_memory(const std::function<void()>& work) const {
 
 void Engine::forward(std::span<const Part> parts) {
   std::vector<SequenceStep> steps;
+  std::vector<int64_t> begins;
   PassSize size{.num_sequences = std::ssize(parts)};
   at::Tensor logits_NV;
   try {
     for (const Part& part : parts) {
       steps.push_back(part.work->step(part.num_tokens, *part.work->sequence.state_));
+      if (model_->gives_hidden()) steps.back().hidden_TE = &part.work->hidden;
+      begins.push_back(part.work->sequence.num_cached());
       size.num_tokens += part.num_tokens;
       size.num_logits += steps.back().num_logits;
     }
@@ -265,6 +272,10 @@ void Engine::forward(std::span<const Part> parts) {
   for (size_t i = 0; i < steps.size(); ++i) {
     EngineResult& result = parts[i].work->result;
     ++result.num_forward_passes;
+    if (steps[i].hidden_TE != nullptr) {
+      const at::ScalarType type = pool_.layout().options.dtype().toScalarType();
+      parts[i].work->sequence.hidden_.write(begins[i], parts[i].work->hidden.to(type));
+    }
     if (const int64_t count = steps[i].num_logits; count > 0) {
       result.logits = logits_NV.narrow(0, begin, count);
       begin += count;

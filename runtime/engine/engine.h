@@ -53,7 +53,8 @@ class PassThread {
   std::jthread thread_;  // last: it uses the others
 };
 
-// Shapes: G tokens of a draft, N rows of logits before it, V vocabulary.
+// Shapes: P pending tokens, G tokens of a draft, N rows of logits before it, V vocabulary, E hidden
+// size.
 
 struct EngineConfig {
   /// Tokens per pass. A longer prompt runs in several passes, each of which counts. Of several
@@ -80,6 +81,8 @@ struct EngineRequest {
   TokenSpan draft{};  // run after the pending tokens, cached until the sequence changes
   /// bool [G,G]: which tokens of the draft each one sees (SequenceStep). Undefined: those before.
   at::Tensor tree_GG{};
+  /// SequenceStep::given_TE of the pending tokens. Undefined: zeros.
+  at::Tensor given_PE{};
   int64_t num_masks = 0;   // masks at the draft's end (SequenceStep)
   int64_t num_logits = 1;  // of the last tokens before the draft; those that an earlier pass ran
                            // have none, but for the last one

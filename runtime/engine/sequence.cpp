@@ -19,12 +19,20 @@ void Sequence::append(TokenSpan tokens) {
 void Sequence::truncate(int64_t new_size) {
   PREDGEN_CHECK(new_size >= 0 && new_size <= size(), "truncate to {} of {}", new_size, size());
   tokens_.resize(static_cast<size_t>(new_size));
-  state_->return_to(std::min(num_cached(), std::max<int64_t>(new_size - 1, 0)));
+  const int64_t last = std::max<int64_t>(new_size - 1, 0);
+  state_->return_to(std::min(num_cached(), last));
+  hidden_.truncate(last);
+}
+
+void Sequence::keep_path(std::span<const int64_t> path) {
+  state_->keep(size(), path);
+  hidden_.keep(size(), path);
 }
 
 int64_t Sequence::replace(TokenSpan tokens) {
   state_->return_to(num_kept_by(tokens));
   num_settled_ = num_common_with(tokens);
+  hidden_.truncate(std::min(num_settled_, std::max<int64_t>(std::ssize(tokens) - 1, 0)));
   tokens_.assign(tokens.begin(), tokens.end());
   return num_cached();
 }
@@ -83,6 +91,7 @@ int64_t Sequence::num_kept_by(TokenSpan tokens) const {
 Sequence Sequence::fork() const {
   Sequence copy(state_->fork());
   copy.tokens_ = tokens_;
+  copy.hidden_ = hidden_;
   copy.num_settled_ = num_settled_;
   copy.truncate(size());
   return copy;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/sequence_state.h"
+#include "runtime/engine/hidden_rows.h"
 #include "text/token_ids.h"
 
 namespace predgen {
@@ -30,6 +31,11 @@ class Sequence {
   /// Most tokens that it can ever have in its cache.
   int64_t capacity() const { return state_->capacity(); }
   int64_t num_cached() const { return state_->length(); }
+  /// What the model's last norm has made of its first tokens, and of a cached draft, [S,E];
+  /// undefined if there are none (LanguageModel::gives_hidden()). A change of the sequence drops
+  /// those of tokens that it drops, and of the last one, but not those of tokens that a state has
+  /// to run again. Valid until then.
+  at::Tensor hidden_SE() const { return hidden_.rows(); }
   /// How many of the first tokens the text had before the last replace(), too.
   int64_t num_settled() const { return num_settled_; }
   /// Tokens that are not cached; Error while a draft is cached.
@@ -58,7 +64,7 @@ class Sequence {
   /// Of a draft that was run as a tree, keeps only the path with these indices (ascending) cached,
   /// in this order, if the state knows paths (SequenceState::keep()). The next append() makes it
   /// the sequence's own.
-  void keep_path(std::span<const int64_t> path) { state_->keep(size(), path); }
+  void keep_path(std::span<const int64_t> path);
   /// A sequence with the same tokens, without a draft; both share their cache until they
   /// diverge.
   Sequence fork() const;
@@ -68,6 +74,7 @@ class Sequence {
 
   std::unique_ptr<SequenceState> state_;
   TokenIds tokens_;
+  HiddenRows hidden_;
   int64_t num_settled_ = 0;
 };
 

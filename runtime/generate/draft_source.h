@@ -17,6 +17,7 @@ namespace predgen {
 struct DraftRoom {
   const TokenTree& tree;   // what it already checks: duplicates take no room
   int64_t max_tokens = 0;  // including the tree's
+  at::Tensor hidden_SE{};  // Sequence::hidden_SE() of the tokens before it
 
   int64_t left() const { return max_tokens - tree.size(); }
 };

@@ -121,7 +121,8 @@ GenerationResult JacobiGenerator::generate(Sequence& sequence, const Guess& gues
   const TokenTree none;
   const auto refill = [&](TokenSpan tokens, int64_t max_tokens) {
     for (const auto& source : sources_) {
-      const auto paths = source->propose(tokens, guess.drafts, config, {none, max_tokens});
+      const auto paths =
+          source->propose(tokens, guess.drafts, config, {none, max_tokens, sequence.hidden_SE()});
       stopped = !paths;
       if (stopped) break;
       if (!paths->empty()) return paths->front();

@@ -11,6 +11,7 @@
 #include "runtime/generate/generator.h"
 #include "runtime/generate/jacobi_generator.h"
 #include "runtime/generate/model_source.h"
+#include "runtime/generate/mtp_source.h"
 
 namespace predgen {
 
@@ -28,8 +29,12 @@ Setting max_new_tokens_setting(int64_t& tokens) {
 }
 
 const std::vector<std::string>& draft_source_names() {
-  static const std::vector<std::string> names{"ngram", "past_answers", "model"};
+  static const std::vector<std::string> names{"ngram", "past_answers", "model", kOwnLayer};
   return names;
+}
+
+const char* draft_source_of(const Engine& draft_model) {
+  return draft_model.model().gives_hidden() ? kOwnLayer : "model";
 }
 
 namespace {
@@ -47,12 +52,13 @@ std::unique_ptr<DraftSource> make_draft_source(const std::string& name,
     if (!config.past_answers) throw UserError("the draft source 'past_answers' needs some");
     return std::make_unique<AnswerSource>(config.past_answers);
   }
-  if (name == "model") {
-    if (!config.draft_model) throw UserError("the draft source 'model' needs a draft model");
-    return std::make_unique<ModelSource>(
-        *config.draft_model, engine.model().vocab_size(),
-        DraftWidth(config.draft_width,
-                   {.costs = config.costs, .is_by_model = true, .reruns = engine.reruns_drafts()}));
+  if (name == "model" || name == kOwnLayer) {
+    if (!config.draft_model) throw UserError("the draft source '{}' needs a draft model", name);
+    const DraftWidth width(
+        config.draft_width,
+        {.costs = config.costs, .is_by_model = true, .reruns = engine.reruns_drafts()});
+    if (name == kOwnLayer) return std::make_unique<MtpSource>(*config.draft_model, width);
+    return std::make_unique<ModelSource>(*config.draft_model, engine.model().vocab_size(), width);
   }
   throw UserError("unknown draft source '{}': choose from {}", name,
                   fmt::join(draft_source_names(), ", "));
@@ -96,7 +102,9 @@ std::unique_ptr<Generator> make_generator(const GeneratorConfig& config, Engine&
   }
   const bool has_masks = config.uses_masks && !mask_tokens.empty();
   if (config.name == "ar" && (!sources.empty() || has_masks)) {
-    const bool has_model = std::ranges::count(config.sources, "model") > 0;
+    const bool has_model = std::ranges::any_of(config.sources, [](const std::string& name) {
+      return name == "model" || name == kOwnLayer;
+    });
     return std::make_unique<DraftingGenerator>(
         engine, std::move(sources),
         DraftWidth(config.draft_width, {.costs = config.costs, .reruns = engine.reruns_drafts()}),

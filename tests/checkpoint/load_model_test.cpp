@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/save_model.h"
+#include "core/error.h"
 #include "core/files.h"
 #include "model/weights/weight_files.h"
 #include "tensors/safetensors.h"
 #include "tests/fakes/expect_user_error.h"
 #include "tests/fakes/small_models.h"
 #include "tests/fakes/temporary_folder.h"
+#include "tests/fakes/tensors.h"
 
 namespace predgen {
 namespace {
@@ -164,6 +166,136 @@ TEST_F(CheckpointTest, PartsBesideTheTextModelAreLeftOut) {
   const auto loaded =
       load_model(*open_checkpoint(folder_.path()), {}, {.device = "cpu", .dtype = "fp32"});
   EXPECT_TRUE(at::equal(probe(*small_model()), probe(*loaded)));
+}
+
+/// A folder of a small Qwen3.5 with its MTP layer.
+class MtpCheckpointTest : public testing::Test {
+ protected:
+  explicit MtpCheckpointTest(bool has_experts = false) {
+    Json json{{"architectures", {"Qwen3_5ForCausalLM"}},
+              {"vocab_size", 61},
+              {"hidden_size", 32},
+              {"intermediate_size", 48},
+              {"num_hidden_layers", 2},
+              {"num_attention_heads", 4},
+              {"num_key_value_heads", 2},
+              {"head_dim", 8},
+              {"layer_types", {"linear_attention", "full_attention"}},
+              {"linear_num_key_heads", 2},
+              {"linear_num_value_heads", 4},
+              {"linear_key_head_dim", 8},
+              {"linear_value_head_dim", 8},
+              {"max_position_embeddings", 128},
+              {"initializer_range", 0.3},
+              {"tie_word_embeddings", true}};
+    if (has_experts) {
+      json["architectures"] = {"Qwen3_5MoeForCausalLM"};
+      json.update({{"num_experts", 4}, {"num_experts_per_tok", 2}, {"moe_intermediate_size", 16}});
+      json["shared_expert_intermediate_size"] = 8;
+    }
+    const ModelConfig config = ModelConfig::from_json(json, "");
+    model_ = Transformer::initialize(config, 1, at::kFloat);
+    layer_ = Transformer::initialize(*config.mtp(), 2, at::kFloat);
+    layer_->share_tables(*model_);
+    save_model(*model_, folder_.path(), {}, "fp32");
+    save([](auto&) {});
+  }
+  void save(const std::function<void(std::map<std::string, at::Tensor>&)>& change) {
+    std::map<std::string, at::Tensor> weights = model_->named_weights();
+    weights.merge(layer_->named_weights());
+    change(weights);
+    write_safetensors(folder_ / "model.safetensors", weights);
+  }
+  std::unique_ptr<Transformer> load(LoadOptions options) const {
+    options.device = "cpu";
+    return load_model(*open_checkpoint(folder_.path()), {}, options);
+  }
+  static at::Tensor guesses(const Transformer& layer) {
+    KvPool pool(layer.kv_layout());
+    const auto state = pool.make_state(64);
+    const TokenIds tokens{1, 2, 3, 4, 5, 6};
+    return layer.forward(
+        {.state = state.get(), .tokens = tokens, .num_logits = 6, .given_TE = normal({6, 32}, 3)});
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<Transformer> model_, layer_;
+};
+class MtpExpertsTest : public MtpCheckpointTest {
+ protected:
+  MtpExpertsTest() : MtpCheckpointTest(/*has_experts=*/true) {}
+};
+
+TEST_F(MtpCheckpointTest, TheLayerIsLoadedIfAskedFor) {
+  EXPECT_EQ(load({.dtype = "fp32"})->mtp(), nullptr);
+  const auto loaded = load({.dtype = "fp32", .has_mtp = true});
+  EXPECT_TRUE(at::equal(guesses(*loaded->mtp()), guesses(*layer_)));
+  EXPECT_TRUE(loaded->mtp()->head().weight.is_alias_of(loaded->head().weight));
+  EXPECT_TRUE(loaded->gives_hidden());
+  EXPECT_LT(relative(guesses(*load({.dtype = "bf16", .has_mtp = true})->mtp()), guesses(*layer_)),
+            0.1);
+  const auto packed = load({.quantization = Quantization::kInt8, .has_mtp = true});
+  for (const Linear* linear : packed->mtp()->linears()) EXPECT_TRUE(linear->quantized);
+  EXPECT_EQ(packed->mtp()->head().quantized, packed->head().quantized);
+  EXPECT_LT(relative(guesses(*packed->mtp()), guesses(*layer_)), 0.1);
+  // What it takes counts.
+  const int64_t model = weight_bytes(model_->config(), Quantization::kNone, 4);
+  const int64_t layer = mtp_bytes(model_->config(), Quantization::kNone, 4);
+  EXPECT_GT(layer, 0);
+  load({.dtype = "fp32", .has_mtp = true, .most_bytes = model + layer});
+  expect_user_error(
+      [&] { load({.dtype = "fp32", .has_mtp = true, .most_bytes = model + layer - 1}); },
+      {"GiB in memory"});
+}
+
+TEST_F(MtpExpertsTest, TheLayersExpertsMayBeStacked) {
+  EXPECT_TRUE(
+      at::equal(guesses(*load({.dtype = "fp32", .has_mtp = true})->mtp()), guesses(*layer_)));
+  save([](auto& weights) {
+    const auto take = [&](const std::string& name) {
+      std::vector<at::Tensor> all;
+      for (int i = 0; i < 4; ++i) {
+        const auto found =
+            weights.extract(fmt::format("mtp.layers.0.mlp.experts.{}.{}_proj.weight", i, name));
+        all.push_back(found.mapped());
+      }
+      return at::stack(all);
+    };
+    weights["mtp.layers.0.mlp.experts.gate_up_proj"] = at::cat({take("gate"), take("up")}, 1);
+    weights["mtp.layers.0.mlp.experts.down_proj"] = take("down");
+  });
+  EXPECT_TRUE(
+      at::equal(guesses(*load({.dtype = "fp32", .has_mtp = true})->mtp()), guesses(*layer_)));
+}
+
+TEST_F(MtpCheckpointTest, HalfALayerIsAMistakeAndNoneIsNot) {
+  const auto is_own = [](const auto& weight) { return weight.first.starts_with("mtp."); };
+  save([&](auto& weights) { std::erase_if(weights, is_own); });
+  EXPECT_TRUE(at::equal(probe(*load({.dtype = "fp32"})), probe(*model_)));
+  expect_user_error([&] { load({.dtype = "fp32", .has_mtp = true}); },
+                    {folder_.path().string(), "no MTP layer"});
+  save([](auto& weights) { weights.erase("mtp.fc.weight"); });
+  for (const bool has_mtp : {false, true}) {
+    expect_user_error([&] { load({.dtype = "fp32", .has_mtp = has_mtp}); },
+                      {folder_.path().string(), "mtp.fc.weight is missing"});
+  }
+  save([](auto& weights) { weights["mtp.norm.weight"] = at::zeros({31}); });
+  expect_user_error([&] { load({.dtype = "fp32"}); }, {"mtp.norm.weight has shape [31]"});
+}
+
+/// As its configuration says.
+TEST_F(MtpCheckpointTest, OtherLayersThanOneAreLeftOut) {
+  for (const auto& [key, value] : {std::pair<const char*, Json>{"mtp_num_hidden_layers", 2},
+                                   {"mtp_num_hidden_layers", 0},
+                                   {"mtp_use_dedicated_embeddings", true}}) {
+    Json json = read_json(folder_ / "config.json");
+    const Json before = json;
+    json[key] = value;
+    write_file(folder_ / "config.json", json.dump());
+    EXPECT_EQ(load({.dtype = "fp32"})->mtp(), nullptr);
+    expect_user_error([&] { load({.dtype = "fp32", .has_mtp = true}); }, {"no MTP layer"});
+    write_file(folder_ / "config.json", before.dump());
+  }
 }
 
 TEST_F(CheckpointTest, RefusesUnknownDevicesAndTypes) {

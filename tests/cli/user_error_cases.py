@@ -33,6 +33,7 @@ CASES = {
         --model @model
         --model {m} --adapter @adapter
         --model {m} --draft-model @model
+        --model {m} --draft-model own | no MTP layer | own
         --model {m} --past-answers @source
         --model {m} --past-answers data/samples/prompts.jsonl | has no answers
         --model {m} --transcripts @transcripts
@@ -143,6 +144,7 @@ CASES = {
         --model {m} --messages @messages
         --model {m} --chat-template @template --messages {t}/good.json
         --model {m} --draft-model @model --prompt Hello
+        --model {m} --draft-model own --prompt Hello | no MTP layer | own
         --model {m} --past-answers @source --prompt Hello
         --model {m} --token-ids 1,x | 1,x
         --model {m} --token-ids 99999 | 99999

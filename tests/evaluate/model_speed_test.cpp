@@ -18,6 +18,7 @@ class TimedModel : public LanguageModel {
   int64_t vocab_size() const override { return inner.vocab_size(); }
   int64_t max_positions() const override { return inner.max_positions(); }
   TokenSpan mask_tokens() const override { return {}; }
+  bool gives_hidden() const override { return false; }
   KvLayout kv_layout() const override { return inner.kv_layout(); }
   at::Tensor forward(std::span<const SequenceStep> steps) const override {
     clock_.advance(Seconds(10.0 + static_cast<double>(steps.front().tokens.size()) + extra));

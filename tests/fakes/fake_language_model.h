@@ -31,6 +31,9 @@ class FakeLanguageModel : public LanguageModel {
     /// Also keeps a state, a hash of all tokens that it has read, without which nothing is
     /// predicted.
     bool keeps_state = false;
+    /// The hidden state of a token is a hash of all tokens up to it. A model that reads those of
+    /// another one checks that they belong to its text.
+    bool gives_hidden = false, reads_hidden = false;
     /// What mask `number`, from 1, behind `history` expects.
     std::function<TokenId(TokenSpan history, int64_t number)> guess{};
   };
@@ -40,8 +43,12 @@ class FakeLanguageModel : public LanguageModel {
   int64_t vocab_size() const override { return options_.vocab_size; }
   int64_t max_positions() const override { return options_.max_positions; }
   TokenSpan mask_tokens() const override { return options_.mask_tokens; }
+  bool gives_hidden() const override { return options_.gives_hidden || options_.reads_hidden; }
   KvLayout kv_layout() const override {
-    KvLayout layout{.num_layers = 1, .num_kv_heads = 1, .head_dim = 1, .options = at::kLong};
+    KvLayout layout{.num_layers = options_.reads_hidden ? 2 : 1,
+                    .num_kv_heads = 1,
+                    .head_dim = 1,
+                    .options = at::kLong};
     if (options_.keeps_state) {
       layout.num_states = 1;
       layout.bytes_per_snapshot = sizeof(int64_t);
@@ -56,6 +63,9 @@ class FakeLanguageModel : public LanguageModel {
     int64_t num_tokens = 0;
     for (const SequenceStep& step : steps) {
       logits.push_back(run(step));
+      if (step.hidden_TE != nullptr) {
+        *step.hidden_TE = options_.reads_hidden ? read_hidden(step) : hidden_of(step);
+      }
       num_tokens += static_cast<int64_t>(step.tokens.size());
     }
     for (const SequenceStep& step : steps) {
@@ -100,6 +110,48 @@ class FakeLanguageModel : public LanguageModel {
       states.push_back(mix(last, static_cast<uint64_t>(step.tokens[i])));
     }
     return states;
+  }
+
+  static int64_t mixed(int64_t hash, TokenId token) {
+    return static_cast<int64_t>(mix(static_cast<uint64_t>(hash), static_cast<uint64_t>(token)));
+  }
+  /// After run().
+  static TokenSpan tokens_of(const SequenceStep& step) {
+    const at::Tensor tokens = step.state->appended(0).first;
+    return {tokens.const_data_ptr<int64_t>(), static_cast<size_t>(tokens.size(2))};
+  }
+  /// Hidden states [T,1] after run().
+  static at::Tensor hidden_of(const SequenceStep& step) {
+    const std::vector<int64_t> parents = tree_parents(step);
+    at::Tensor hidden_T1 = at::empty({std::ssize(parents), 1}, at::kLong);
+    auto* hidden = hidden_T1.mutable_data_ptr<int64_t>();
+    const auto past = static_cast<size_t>(step.state->length());
+    const auto before = static_cast<int64_t>(hash_of(tokens_of(step).first(past)));
+    for (size_t i = 0; i < parents.size(); ++i) {
+      hidden[i] = mixed(parents[i] < 0 ? before : hidden[parents[i]], step.tokens[i]);
+    }
+    return hidden_T1;
+  }
+  /// The same of a model that reads those of another one, each of which must be what the one before
+  /// it makes of the token there.
+  static at::Tensor read_hidden(const SequenceStep& step) {
+    const auto T = static_cast<int64_t>(step.tokens.size());
+    const at::Tensor given_TE =
+        step.given_TE.defined() ? step.given_TE : at::zeros({T, 1}, at::kLong);
+    PREDGEN_CHECK(given_TE.size(0) == T, "{} hidden states of {} tokens", given_TE.size(0), T);
+    const at::Tensor given_11T1 = given_TE.view({1, 1, T, 1});
+    const at::Tensor all_S = step.state->append(1, given_11T1, given_11T1).first.reshape({-1});
+    const auto* given = all_S.const_data_ptr<int64_t>();
+    const TokenSpan tokens = tokens_of(step);
+    const int64_t past = step.state->length();
+    at::Tensor hidden_T1 = at::empty({T, 1}, at::kLong);
+    for (int64_t i = past; i < past + T; ++i) {
+      const bool follows =
+          i == 0 || given[i] == mixed(given[i - 1], tokens[static_cast<size_t>(i - 1)]);
+      PREDGEN_CHECK(follows || !step.given_TE.defined(), "a hidden state of another text");
+      hidden_T1[i - past][0] = mixed(given[i], tokens[static_cast<size_t>(i)]);
+    }
+    return hidden_T1;
   }
 
   at::Tensor run(const SequenceStep& step) const {

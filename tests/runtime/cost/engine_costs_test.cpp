@@ -56,6 +56,7 @@ class ReadingModel : public LanguageModel {
   int64_t vocab_size() const override { return 1; }
   int64_t max_positions() const override { return max_positions_; }
   TokenSpan mask_tokens() const override { return {}; }
+  bool gives_hidden() const override { return false; }
   KvLayout kv_layout() const override {
     return {.num_layers = 2, .num_kv_heads = 1, .head_dim = 1, .options = at::kByte};
   }

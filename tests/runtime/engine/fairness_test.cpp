@@ -35,6 +35,7 @@ class WatchingModel : public LanguageModel {
   int64_t vocab_size() const override { return 1; }
   int64_t max_positions() const override { return 4096; }
   TokenSpan mask_tokens() const override { return {}; }
+  bool gives_hidden() const override { return false; }
   KvLayout kv_layout() const override {
     return {.num_layers = 1, .num_kv_heads = 1, .head_dim = 1, .options = at::kByte};
   }

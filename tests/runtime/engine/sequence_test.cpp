@@ -41,6 +41,45 @@ TEST(Sequence, AnAcceptedDraftStaysCached) {
   EXPECT_EQ(on.model.pass_sizes, (std::vector<int64_t>{8, 1}));
 }
 
+/// As far as the text is the same, whatever a state has to run again.
+TEST(Sequence, KeepsHiddenStatesOfWhatStays) {
+  for (const bool keeps_state : {false, true}) {
+    const FakeLanguageModel model({.keeps_state = keeps_state, .gives_hidden = true});
+    Engine engine = borrowing_engine(model);
+    Sequence sequence = sequence_of(engine, TokenIds{1, 2, 3}, 64);
+    /// Of all tokens in one pass.
+    const auto expect_right = [&](int64_t length) {
+      Sequence fresh = sequence_of(engine, sequence.tokens(), 64);
+      engine.run({.sequence = &fresh});
+      ASSERT_EQ(sequence.hidden_SE().size(0), length);
+      EXPECT_TRUE(at::equal(sequence.hidden_SE(), fresh.hidden_SE().narrow(0, 0, length)));
+    };
+    EXPECT_FALSE(sequence.hidden_SE().defined());
+    engine.run({.sequence = &sequence});
+    expect_right(3);
+    sequence.append(TokenIds{4});
+    engine.run({.sequence = &sequence, .draft = TokenIds{5, 6, 7}});
+    EXPECT_EQ(sequence.hidden_SE().size(0), 7);
+    sequence.append(TokenIds{5, 9});  // one of the draft, and one of the model's own
+    EXPECT_EQ(sequence.num_cached(), keeps_state ? 4 : 5);
+    expect_right(5);
+    const Sequence fork = sequence.fork();
+    at::Tensor tree_GG = at::ones({3, 3}, at::kBool).tril();
+    tree_GG[2][1] = false;  // 1, then 2 or 3
+    engine.run({.sequence = &sequence, .draft = TokenIds{1, 2, 3}, .tree_GG = tree_GG});
+    sequence.keep_path(std::vector<int64_t>{0, 2});
+    sequence.append(TokenIds{1, 3, 8});
+    expect_right(8);
+    EXPECT_EQ(fork.hidden_SE().size(0), 5) << "and its own";
+    sequence.replace(TokenIds{1, 2, 3, 4, 6, 6, 6});
+    expect_right(4);
+    engine.run({.sequence = &sequence});
+    expect_right(7);
+    sequence.truncate(3);
+    expect_right(2);
+  }
+}
+
 TEST(Sequence, ReplaceKeepsTheCommonBeginning) {
   Fixture on;
   on.engine.run({.sequence = &on.sequence, .draft = TokenIds{6, 7}});

@@ -197,6 +197,7 @@ class FaultyModel : public LanguageModel {
   int64_t vocab_size() const override { return model_.vocab_size(); }
   int64_t max_positions() const override { return model_.max_positions(); }
   TokenSpan mask_tokens() const override { return {}; }
+  bool gives_hidden() const override { return false; }
   KvLayout kv_layout() const override { return model_.kv_layout(); }
   at::Tensor forward(std::span<const SequenceStep> steps) const override {
     SequenceStep changed = steps.front();

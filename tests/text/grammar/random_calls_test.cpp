@@ -13,9 +13,9 @@ namespace {
 
 constexpr int kCallsOfAForm = 180;
 
-const std::vector<std::string> kWords{R"({")", R"(": ")", R"(", ")", R"("})",        "city",
-                                      "true",  "12",      "\")",     "[TOOL_CALLS]", "<tool_call>",
-                                      "é",     "\n"};
+const std::vector<std::string> kWords{R"({")",        R"(": ")",     R"(", ")", R"("})",
+                                      "city",         "true",        "12",      "\")",
+                                      "[TOOL_CALLS]", "<tool_call>", "é",       "\n"};
 
 ToolSet tools() {
   const Json weather = Json::parse(R"({"type": "object", "required": ["city", "days"],
@@ -39,10 +39,9 @@ std::string fault(const Json& arguments) {
     if (name == "at" && value.is_object() && value.size() == 1 && value["noon"].is_boolean()) {
       continue;
     }
-    const bool are_units = name == "units" && value.is_array() &&
-                           std::ranges::all_of(value, [](const Json& unit) {
-                             return unit == "C" || unit == "F";
-                           });
+    const bool are_units =
+        name == "units" && value.is_array() &&
+        std::ranges::all_of(value, [](const Json& unit) { return unit == "C" || unit == "F"; });
     if (!are_units) return "'" + name + "'";
   }
   return arguments.contains("city") && arguments.contains("days") ? "" : "something is missing";

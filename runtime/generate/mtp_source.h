@@ -1,0 +1,41 @@
+#pragma once
+
+#include "runtime/engine/engine.h"
+#include "runtime/generate/answer_constraint.h"
+#include "runtime/generate/draft_source.h"
+#include "runtime/generate/draft_width.h"
+
+namespace predgen {
+
+/// What the layer that a model was published with to guess its next tokens says, as one
+/// continuation (ModelConfig::mtp(); DeepSeek-V3, arXiv 2412.19437, section 2.2). It reads the
+/// model's hidden states of all tokens but the last (Sequence::hidden_SE()), and for each guess
+/// after the first its own of the guess before. Draws as ModelSource does; its passes count in its
+/// own engine.
+class MtpSource : public DraftSource {
+ public:
+  /// Borrows the engine of the layer. `width`: how long a draft is worth its passes.
+  MtpSource(Engine& engine, DraftWidth width);
+
+  /// Asks should_stop between its passes. Proposes nothing before the model has read all tokens but
+  /// the last.
+  std::optional<std::vector<TokenIds>> propose(TokenSpan tokens, std::span<const TokenIds> drafts,
+                                               const GenerationConfig& config,
+                                               const DraftRoom& room) override;
+  /// There is nothing to read before the model has run.
+  void prefill(TokenSpan /*tokens*/) override {}
+
+ private:
+  /// Learns how much of the last draft was right.
+  void learn(TokenSpan tokens);
+
+  Engine& engine_;
+  DraftWidth width_;
+  /// The tokens that it was asked about last, but for the first: each beside the hidden state of
+  /// the one before it.
+  Sequence sequence_;
+  TokenId first_ = kNoToken;  // before them
+  TokenIds draft_;            // behind them
+};
+
+}  // namespace predgen
