@@ -50,7 +50,7 @@ void say_next_commands(const train::TrainConfig& config) {
   }
   const std::string model = quoted(config.model);
   spdlog::info("talk to it: predgen chat --model {} --adapter {}{}", model, result, jacobi);
-  if (config.objective.kind == train::ObjectiveKind::kOwnLayer) return;  // nothing to merge
+  if (config.objective.kind == train::ObjectiveKind::kMtp) return;  // nothing to merge
   spdlog::info("merge it: predgen export --model {} --adapter {} --output {}", model, result,
                quoted(config.output / "merged"));
 }

@@ -14,7 +14,7 @@ from reference_models import (REPOSITORY, THREADS, change_config, check, make_co
                               predgen_greedy, random_rows, run)
 from safetensors.torch import load_file, save_file
 
-LENGTH, GUESSES = 60, 4
+LENGTH, GUESSES = 40, 4
 EVAL = """
 model: {model}
 draft_model: own
@@ -113,7 +113,7 @@ def check_case(name, scratch):
     change_weights(folder, lambda weights: weights.update(layer.tensors()))
     change_config(folder, mtp_num_hidden_layers=1)
     expected, lead = layer.guesses(ids)
-    check(len(set(expected.flatten().tolist())) >= 20, f"{name}: the guesses vary")
+    check(len(set(expected.flatten().tolist())) >= 15, f"{name}: the guesses vary")
     found = predgen_guesses(folder, ids, scratch)
     check(torch.equal(found, expected), f"{name}: {(found == expected).sum()} of {expected.numel()} guesses are "
                                         f"transformers' (smallest lead {lead:.1e})")

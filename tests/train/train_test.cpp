@@ -94,8 +94,7 @@ TEST_F(AdapterTraining, GoesOnFromAnAdapterWithPatternsInBfloat16) {
 
 TEST_F(AdapterTraining, LearnsMaskTokens) {
   TrainConfig lora = lora_config("first");
-  lora.objective = {.kind = ObjectiveKind::kOwnLayer,
-                    .mtp = {.mask_tokens = {38, 37}, .places = 3}};
+  lora.objective = {.kind = ObjectiveKind::kMtp, .mtp = {.mask_tokens = {38, 37}, .places = 3}};
   lora.lora.mask_tokens = lora.objective.mtp.mask_tokens;
   lora.held_out = lora.dataset;
   lora.max_steps = 12;

@@ -111,11 +111,11 @@ TEST(MtpSource, IsLosslessAndInStepWithTheTextWhateverIsTakenBack) {
                                                  .draft_model = &drafts},
                                                 engine);
           const Campaign campaign =
-              run_campaign(engine, plain, verifier, *generator, 40, speculation);
+              run_campaign(engine, plain, verifier, *generator, 8, speculation);
           EXPECT_EQ(campaign.wrong, 0) << decoder;
-          EXPECT_GT(campaign.accepted, 20) << decoder;
+          EXPECT_GT(campaign.accepted, 3) << decoder;
           if (decoder == "ar") {  // jacobi's window goes on beyond what the model has read
-            EXPECT_GT(drafts.num_forward_passes(), 200);
+            EXPECT_GT(drafts.num_forward_passes(), 20);
           }
         }
       }
@@ -159,9 +159,9 @@ TEST(MtpSource, IsLosslessWithRealLayers) {
         {.sources = {"ngram", kOwnLayer}, .costs = with_draft_cost(0), .draft_model = &drafts},
         engine);
     const Campaign campaign =
-        run_campaign(engine, *model, verifier, *generator, 12, {.num_candidates = 4});
+        run_campaign(engine, *model, verifier, *generator, 3, {.num_candidates = 4});
     EXPECT_EQ(campaign.wrong, 0) << kernels;
-    EXPECT_GT(drafts.num_forward_passes(), 100) << kernels;
+    EXPECT_GT(drafts.num_forward_passes(), 20) << kernels;
   }
 }
 
