@@ -305,6 +305,9 @@ std::vector<WeightSpec> weight_layout(const ModelConfig& config) {
   for (WeightSpec& weight : weights) {
     weight.name = mtp_name(weight.name);
     weight.folder = mtp_name(weight.folder);
+    // GGUF has places for the model's own layers only.
+    std::erase_if(weight.stacked,
+                  [](const StackedPlace& place) { return mtp_name(place.name) == place.name; });
     for (StackedPlace& place : weight.stacked) place.name = mtp_name(place.name);
   }
   MtpInput::add_weights(config, weights);

@@ -21,7 +21,7 @@ draft_model: own
 output: {output}
 methods: [baseline, draft_model, best+draft_model]
 turns: {{kind: conversations, file: {file}, count: 4, min_characters: 20, seed: 0}}
-clock: {{kind: virtual, cost: a5000}}
+clock: {{kind: virtual, cost: table}}
 generation: {{max_new_tokens: 24}}
 threads: 1
 device: cpu
@@ -169,15 +169,18 @@ def check_conversations(scratch):
     config = scratch / "eval.yaml"
     config.write_text(EVAL.format(model=folder, output=scratch / "out",
                                   file=REPOSITORY / "data/samples/dialogues.jsonl"))
-    results = json.loads(predgen("eval", "--config", config, "--json"))
-    for method in ("draft_model", "best+draft_model"):
-        equal = results["comparisons"][method]["equal_text"]
-        passes = sum(row["draft_model_total_nfe"] for row in results["turns"] if row["method"] == method)
-        check(equal["count"] == equal["n"] > 0, f"{method}: {equal['count']} of {equal['n']} texts are the baseline's")
-        check(passes > 0, f"{method}: {passes} passes of the layer")
-    cost = results["runs"][0]["cost"]
-    share = cost["seconds_per_draft_pass"] / cost["seconds_per_pass"]
-    check(0 < share < 1, f"a pass of the layer costs {share:.2f} of one of the model")
+    cheap = ["clock.costs=[given]", "clock.seconds_per_pass=0.027", "clock.seconds_per_draft_pass=0.002"]
+    for overrides in ([], cheap):
+        results = json.loads(predgen("eval", "--config", config, "--json", *overrides))
+        cost = results["runs"][0]["cost"]
+        share = cost["seconds_per_draft_pass"] / cost["seconds_per_pass"]
+        for method in ("draft_model", "best+draft_model"):
+            equal = results["comparisons"][method]["equal_text"]
+            check(equal["count"] == equal["n"] > 0, f"{method}: {equal['count']} of {equal['n']} texts are the baseline's")
+        passes = sum(row["draft_model_total_nfe"] for row in results["turns"] if row["method"] == "draft_model")
+        # By its bytes, most of which are the head's, it does not pay in so small a model.
+        check((passes > 0) == (share < 0.5), f"{passes:.0f} passes of the layer, each {share:.2f} of one of the model")
+
 
 
 def main():

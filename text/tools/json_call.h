@@ -12,7 +12,8 @@
 namespace predgen {
 
 /// The JSON of a call as a model writes it. Control characters in strings and commas behind the
-/// last item, which have one meaning only, are mended; nullopt: it is no JSON all the same.
+/// last item, which have one meaning only, are mended, and U+FFFD stands for what is no character;
+/// nullopt: it is no JSON all the same.
 std::optional<Json> parse_call_json(std::string_view text);
 
 /// Finds the end of a JSON object or list in a growing text.

@@ -121,7 +121,7 @@ TEST(Grammar, AllowsTheTokensThatItAccepts) {
   for (const AnswerForm& form :
        {schema(kCity), schema(R"({"type": "object"})", false),
         of_kind(AnswerForm::Kind::kRegex, "(Oslo|é|[a-z]+)(, (city|12))*")}) {
-    const auto takes = taker(forms, {.form = form});
+    const auto grammar = forms.compiler.compile({.form = form});
     for (int walk = 0; walk < 8; ++walk) {
       GrammarMatcher matcher(*grammar);
       for (int step = 0; step < 25; ++step) {
@@ -337,7 +337,7 @@ std::string forced(Forms& forms, const std::string& text) {
 
 TEST(CallGrammar, HoldsXmlToSchemas) {
   Forms forms(ToolFormat::kXml);
-  const auto grammar = forms.compiler.compile({.tools = tools()});
+  const auto takes = taker(forms, {.tools = tools()});
   const std::string city = "<parameter=city>Oslo</parameter>";
   EXPECT_TRUE(takes("Yes. <tool_call><function=weather>" + city +
                     "<parameter=days>3</parameter></function></tool_call> Done."));
@@ -380,7 +380,7 @@ TEST(CallGrammar, HoldsGemmasArgumentsToSchemas) {
 TEST(CallGrammar, HoldsPythonsArgumentsToSchemas) {
   Forms forms(ToolFormat::kPython);
   const auto takes = [&](const ToolSet& set, const std::string& call) {
-    const auto takes = taker(forms, {.tools = set});
+    const auto grammar = forms.compiler.compile({.tools = set});
     return predgen::takes(*grammar, forms.tokenizer,
                           "Yes. <|tool_call_start|>[" + call + "]<|tool_call_end|> Done.");
   };
@@ -514,7 +514,7 @@ TEST(CallGrammar, MayForbidCalls) {
 
 TEST(CallGrammar, HoldsCallsThatAreWrittenOut) {
   Forms forms;
-  const auto grammar = forms.compiler.compile({.tools = tools()});
+  const auto takes = taker(forms, {.tools = tools()});
   const std::string weather = R"("name": "weather", "arguments": )" + kArguments + "}";
   EXPECT_TRUE(takes("Yes.\n```json\n{" + weather + "\n```\nDone."));
   EXPECT_TRUE(takes("{{" + weather + "}"));
@@ -573,7 +573,8 @@ TEST(CallGrammar, HasOnlyTheArgumentsThatAreNamed) {
     tools.names = {"bell"};
     tools.json =
         R"([{"type": "function", "function": {"name": "bell", "parameters": )" + schema + "}}]";
-    const auto takes = taker(forms, {.tools = tools, .calls = AnswerRules::Calls::kRequired});
+    const auto grammar =
+        forms.compiler.compile({.tools = tools, .calls = AnswerRules::Calls::kRequired});
     return predgen::takes(
         *grammar, forms.tokenizer,
         "<tool_call>\n{\"name\": \"bell\", \"arguments\": " + arguments + "}\n</tool_call>");
@@ -601,8 +602,7 @@ TEST(CallGrammar, HasOnlyTheArgumentsThatAreNamed) {
 
 TEST(CallGrammar, HasNoJsonInTheTextWhereItIsForbidden) {
   Forms forms;
-  const auto grammar =
-      forms.compiler.compile({.tools = tools(), .json = AnswerRules::NamedJson::kForbidden});
+  const auto takes = taker(forms, {.tools = tools(), .json = AnswerRules::NamedJson::kForbidden});
   EXPECT_TRUE(takes("It is on."));
   EXPECT_TRUE(takes(kCalls[0].one));
   EXPECT_TRUE(takes("Now the bell. " + kCalls[0].one));
