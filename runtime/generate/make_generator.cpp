@@ -44,6 +44,9 @@ int64_t widest(const GeneratorConfig& config) {
   return std::max(config.draft_width, config.block_size - 1);
 }
 
+/// Whether this draft source runs GeneratorConfig::draft_model.
+bool is_draft_model(const std::string& name) { return name == "model" || name == kOwnLayer; }
+
 std::unique_ptr<DraftSource> make_draft_source(const std::string& name,
                                                const GeneratorConfig& config,
                                                const Engine& engine) {
@@ -52,7 +55,7 @@ std::unique_ptr<DraftSource> make_draft_source(const std::string& name,
     if (!config.past_answers) throw UserError("the draft source 'past_answers' needs some");
     return std::make_unique<AnswerSource>(config.past_answers);
   }
-  if (name == "model" || name == kOwnLayer) {
+  if (is_draft_model(name)) {
     if (!config.draft_model) throw UserError("the draft source '{}' needs a draft model", name);
     const DraftWidth width(
         config.draft_width,
@@ -102,9 +105,7 @@ std::unique_ptr<Generator> make_generator(const GeneratorConfig& config, Engine&
   }
   const bool has_masks = config.uses_masks && !mask_tokens.empty();
   if (config.name == "ar" && (!sources.empty() || has_masks)) {
-    const bool has_model = std::ranges::any_of(config.sources, [](const std::string& name) {
-      return name == "model" || name == kOwnLayer;
-    });
+    const bool has_model = std::ranges::any_of(config.sources, is_draft_model);
     return std::make_unique<DraftingGenerator>(
         engine, std::move(sources),
         DraftWidth(config.draft_width, {.costs = config.costs, .reruns = engine.reruns_drafts()}),

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 #include <string>
 
@@ -13,35 +12,14 @@
 namespace predgen {
 namespace {
 
-/// Of an escape at \u's "u": the half of a UTF-16 character that it is; 0: none, or a whole one.
-uint16_t half_character(std::string_view escape) {
-  uint16_t unit = 0;
-  const std::string_view digits = escape.substr(0, 5).substr(std::min<size_t>(1, escape.size()));
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), unit, 16);
-  const bool is_half = error == std::errc() && digits.size() == 4 && end == &digits[3] + 1 &&
-                       unit >= 0xD800 && unit < 0xE000;
-  return is_half ? unit : 0;
-}
-
 /// `text` without the mistakes of models that have one meaning only: control characters in strings,
 /// such as line breaks, commas behind the last item, and what is no character.
 std::string mended(std::string_view model_text) {
-  const std::string text = replace_ill_formed_utf8(model_text);
+  const std::string text = with_whole_surrogates(replace_ill_formed_utf8(model_text));
   std::string result;
   bool in_string = false, is_escaped = false;
   for (size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
-    if (is_escaped && c == 'u') {
-      const std::string_view escape = std::string_view(text).substr(at);
-      if (const uint16_t half = half_character(escape)) {
-        const bool has_other = half < 0xDC00 && escape.substr(5, 2) == "\\u" &&
-                               half_character(escape.substr(6)) >= 0xDC00;
-        result += has_other ? escape.substr(0, 11) : "ufffd";
-        at += has_other ? 10 : 4;
-        is_escaped = false;
-        continue;
-      }
-    }
     const bool is_control = static_cast<unsigned char>(c) < 0x20;
     const size_t next = std::min(text.find_first_not_of(" \t\r\n", at + 1), text.size());
     const bool is_last_comma =

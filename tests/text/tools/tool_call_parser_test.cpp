@@ -80,6 +80,11 @@ const std::vector<CallCase> kCases{
      R"(@lamp({"a":",}\"\\\n,]"}))"},
     {ToolFormat::kMistral, "[TOOL_CALLS][{\"name\": \"lamp\", \"arguments\": {\"a\": \"x\ny\",}},]",
      R"(@lamp({"a":"x\ny"}))"},
+    // .. as has what is no character: halves of pairs, as bytes and as an escape ..
+    {ToolFormat::kHermes,
+     "<tool_call>{\"name\": \"lamp\", \"arguments\": {\"a\": \"\xed\xb5\xa9\", \"b\": "
+     "\"\\ud83d\\ude00 \\ud83d\\n\"}}</tool_call>",
+     "@lamp({\"a\":\"\uFFFD\uFFFD\uFFFD\",\"b\":\"\U0001F600 \uFFFD\\n\"})"},
     // .. Python's quotes have not.
     {ToolFormat::kHermes, R"(<tool_call>{'name': 'lamp', 'arguments': {}}</tool_call>)",
      R"(!<tool_call>{'name': 'lamp', 'arguments': {}}</tool_call>!)"},
