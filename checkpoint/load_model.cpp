@@ -201,11 +201,19 @@ std::unique_ptr<Transformer> load_model(const Checkpoint& checkpoint,
   const auto kept_adapter =
       adapter.empty() ? nullptr : std::make_shared<const AdapterFolder>(adapter);
   const ModelWeights weights(checkpoint, kept_adapter);
+  const bool is_assistant = weights.config().assistant.has_value();
+  if (is_assistant && options.guesses_for == nullptr) {
+    throw UserError(
+        "{}: only guesses what a larger model says: give that as the model, and this one with "
+        "--draft-model",
+        checkpoint.name());
+  }
   Loading loading(weights, options, checkpoint.name());
   auto model = std::make_unique<Transformer>(
       weights.config(), [&](const std::string& name) { return loading.load(name); });
   if (kept_adapter) kept_adapter->attach(*model);
   loading.pack(*model);
+  if (is_assistant) model->guess_for(*options.guesses_for, checkpoint.name());
   if (options.has_mtp) model->set_mtp(loading.load_mtp(*model));
   model->set_state_memory(options.state_memory);
   if (!options.leaves_linears) model->join_products();

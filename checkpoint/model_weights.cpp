@@ -146,7 +146,7 @@ void ModelWeights::check_tensor(const WeightSpec& weight) const {
                     weight.folder.empty() ? weight.name : weight.folder);
   }
   const TensorShape found = shape(weight.name);
-  if (!at::isFloatingType(found.dtype)) {
+  if (weight.is_index ? found.dtype != at::kLong : !at::isFloatingType(found.dtype)) {
     throw UserError("{}: tensor {} has type {}; quantised weights are not supported", where,
                     weight.name, at::toString(found.dtype));
   }

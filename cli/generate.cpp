@@ -191,7 +191,7 @@ void run_generate(const GenerateOptions& options, const std::stop_token& stop) {
       find_tokenizer(*checkpoint, options.chat_template, rows);
   const std::unique_ptr<const Checkpoint> draft_checkpoint =
       open_draft_model(options.draft_model, *checkpoint, tokenizer.get());
-  const std::shared_ptr<const Transformer> model =
+  const std::shared_ptr<Transformer> model =
       set_up_model(*checkpoint, options.model, /*prepares_passes=*/true, {}, options.draft_model);
   Engine engine(model);
   const GenerationSettings settings = checkpoint->read_generation();

@@ -66,7 +66,7 @@ LoadedSession::LoadedSession(const ConversationOptions& options,
   const VoiceOptions voice_options = options.voice.parse();
   servers_ = start_tool_servers(options.mcp, *tokenizer_, checkpoint_->name(), stop);
   const EngineConfig engine_config{.pass_tokens = options.session.pass_tokens};
-  const std::shared_ptr<const Transformer> model = set_up_model(
+  const std::shared_ptr<Transformer> model = set_up_model(
       *checkpoint_, options.model, /*prepares_passes=*/true, on_loading, options.draft_model);
   engine_.emplace(model, engine_config);
   if (const auto draft = set_up_draft_model(draft_checkpoint.get(), *model, options.model)) {

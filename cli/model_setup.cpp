@@ -49,7 +49,8 @@ void set_num_threads(int64_t num_threads) {
 std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const ModelOptions& options,
                                           bool prepares_passes,
                                           const LoadOptions::Progress& on_progress,
-                                          const std::string& draft_model) {
+                                          const std::string& draft_model,
+                                          Transformer* guesses_for) {
   set_num_threads(options.threads);
   LoadingLine line;
   const LoadOptions::Progress shown =
@@ -60,6 +61,7 @@ std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const Mo
                      .quantization = parse_quantization(options.quantize),
                      .state_memory = options.state_memory << 20,
                      .has_mtp = draft_model == kOwnLayer,
+                     .guesses_for = guesses_for,
                      .prepares_passes = prepares_passes,
                      .on_progress = shown});
 }
@@ -73,12 +75,11 @@ std::unique_ptr<const Checkpoint> open_draft_model(const std::string& draft_mode
   return draft;
 }
 
-std::shared_ptr<const Transformer> set_up_draft_model(const Checkpoint* draft,
-                                                      const Transformer& model,
+std::shared_ptr<const Transformer> set_up_draft_model(const Checkpoint* draft, Transformer& model,
                                                       ModelOptions options) {
   if (draft == nullptr) return model.mtp();
   options.adapter.clear();
-  return set_up_model(*draft, options);
+  return set_up_model(*draft, options, /*prepares_passes=*/true, {}, {}, &model);
 }
 
 void check_token_ids(TokenSpan tokens, const LanguageModel& model, const std::string& where) {

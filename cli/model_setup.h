@@ -20,11 +20,12 @@ void set_num_threads(int64_t num_threads);
 /// as the options say, with their adapter. Commands that only read weights hold a
 /// c10::InferenceMode around this call and everything after it. A command that runs no short passes
 /// in our kernels does not need the graphs that `prepares_passes` makes.
-/// `draft_model`: kOwnLayer also loads the model's own layer.
+/// `draft_model`: kOwnLayer also loads the model's own layer. `guesses_for`: LoadOptions'.
 std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const ModelOptions& options,
                                           bool prepares_passes = true,
                                           const LoadOptions::Progress& on_progress = {},
-                                          const std::string& draft_model = {});
+                                          const std::string& draft_model = {},
+                                          Transformer* guesses_for = nullptr);
 
 /// The checkpoint of a draft model for `model`, whose tokenizer (null: not known) it must have.
 /// Null without one, or for kOwnLayer.
@@ -33,8 +34,7 @@ std::unique_ptr<const Checkpoint> open_draft_model(const std::string& draft_mode
                                                    const Tokenizer* tokenizer);
 /// The draft model for a model with these options: loaded the same way, without an adapter. `draft`
 /// null: the model's own layer, or null.
-std::shared_ptr<const Transformer> set_up_draft_model(const Checkpoint* draft,
-                                                      const Transformer& model,
+std::shared_ptr<const Transformer> set_up_draft_model(const Checkpoint* draft, Transformer& model,
                                                       ModelOptions options);
 
 /// UserError, naming `where` ("row 3"), unless there is at least one id, every id is in the

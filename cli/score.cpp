@@ -12,6 +12,8 @@
 #include "cli/model_setup.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "runtime/generate/assistant_source.h"
+#include "runtime/generate/make_generator.h"
 #include "runtime/generate/mtp_source.h"
 #include "tensors/safetensors.h"
 #include "text/tokenizer.h"
@@ -22,6 +24,7 @@ namespace {
 struct ScoreOptions {
   ModelOptions model;
   std::string token_ids, input, chat_template, logits_file, guesses_file;
+  std::string draft_model = kOwnLayer;
   RawPromptOptions raw_prompt;
   bool json = false;
 };
@@ -83,19 +86,24 @@ void print_quantization_cost(const Checkpoint& checkpoint, ModelOptions options,
               kind.c_str(), full, 100 * (quantized_perplexity / full - 1));
 }
 
-/// What the model's own layer guesses after each token but the first, int64 [T-1,4].
-at::Tensor guesses_of(const std::shared_ptr<const Transformer>& model, const TokenIds& ids) {
+/// What a model that reads another one's hidden states guesses after each token but the first,
+/// int64 [T-1,4].
+at::Tensor guesses_of(const std::shared_ptr<const Transformer>& model,
+                      const std::shared_ptr<const Transformer>& drafter, const TokenIds& ids) {
   constexpr int64_t kGuesses = 4;
-  Engine engine(model), layer(model->mtp());
+  Engine engine(model), drafts(drafter);
   Sequence sequence = engine.make_sequence(std::ssize(ids));
   sequence.append(ids);
   engine.run({.sequence = &sequence});
-  MtpSource source(layer, DraftWidth(kGuesses));
+  std::unique_ptr<DraftSource> source = std::make_unique<MtpSource>(drafts, DraftWidth(kGuesses));
+  if (!drafter->read_layers().empty()) {
+    source = std::make_unique<AssistantSource>(drafts, DraftWidth(kGuesses));
+  }
   at::Tensor guesses = at::zeros({std::ssize(ids) - 1, kGuesses}, at::kLong);
   for (size_t length = 2; length <= ids.size(); ++length) {
-    const auto drafts = source.propose(TokenSpan(ids).first(length), {}, {.stop_tokens = {}},
-                                       {TokenTree(), kGuesses, sequence.hidden_SE()});
-    std::ranges::copy(drafts->front(),
+    const auto found = source->propose(TokenSpan(ids).first(length), {}, {.stop_tokens = {}},
+                                       {TokenTree(), kGuesses, &sequence});
+    std::ranges::copy(found->front(),
                       guesses[static_cast<int64_t>(length) - 2].mutable_data_ptr<int64_t>());
   }
   return guesses;
@@ -109,9 +117,12 @@ void run_score(const ScoreOptions& options, const std::stop_token& stop) {
   if ((guesses || !options.logits_file.empty()) && rows.size() != 1) {
     throw UserError("--logits, --guesses: need exactly one row, not {}", rows.size());
   }
+  const std::string draft_model = guesses ? options.draft_model : "";
+  const std::unique_ptr<const Checkpoint> draft =
+      open_draft_model(draft_model, *checkpoint, /*tokenizer=*/nullptr);
   std::shared_ptr<Transformer> model =
-      set_up_model(*checkpoint, options.model,
-                   /*prepares_passes=*/false, {}, guesses ? kOwnLayer : "");
+      set_up_model(*checkpoint, options.model, /*prepares_passes=*/false, {}, draft_model);
+  const auto drafter = guesses ? set_up_draft_model(draft.get(), *model, options.model) : nullptr;
   for (const Row& row : rows) {
     check_token_ids(row.ids, *model,
                     options.input.empty() ? "--token-ids"
@@ -124,7 +135,7 @@ void run_score(const ScoreOptions& options, const std::stop_token& stop) {
     evaluate::RowScore score = evaluate::score_row(
         *model, row.ids, keep ? evaluate::KeepLogits::kYes : evaluate::KeepLogits::kNo, stop);
     if (guesses) {
-      write_safetensors(options.guesses_file, {{"guesses", guesses_of(model, row.ids)}});
+      write_safetensors(options.guesses_file, {{"guesses", guesses_of(model, drafter, row.ids)}});
     }
     if (keep) write_safetensors(options.logits_file, {{"logits", score.logits_TV}});
     if (options.json) {
@@ -159,6 +170,7 @@ void add_score(CLI::App& app, const std::stop_token& stop) {
   add_chat_template(*command, options->chat_template);
   command->add_option("--logits", options->logits_file)->group("");
   command->add_option("--guesses", options->guesses_file)->group("");
+  command->add_option("--draft-model", options->draft_model)->group("");
   command->footer("Example:\n  predgen score --model checkpoints/demo --token-ids 1,2,3 --json");
   command->callback([options, stop] { run_score(*options, stop); });
 }

@@ -47,13 +47,18 @@ std::shared_ptr<const EvalWeights> load_eval_weights(const EvalConfig& config,
                          .dtype = config.dtype,
                          .quantization = weights.quantization,
                          .has_mtp = has_mtp};
-  weights.base = load_model(*checkpoint, {}, load);
+  const std::shared_ptr<Transformer> base = load_model(*checkpoint, {}, load);
+  weights.base = base;
+  if (draft) {
+    LoadOptions load_draft = load;
+    load_draft.guesses_for = base.get();
+    weights.draft = load_model(*draft, {}, load_draft);
+  }
   if (any_method(config, &Method::adapter)) {
     weights.adapted = load_model(*checkpoint, config.adapter, load);
     check_adapter(config, !weights.adapted->mask_tokens().empty());
   }
-  if (draft) weights.draft = load_model(*draft, {}, load);
-  if (has_mtp) weights.draft = weights.base->mtp();
+  if (has_mtp) weights.draft = base->mtp();
   return std::make_shared<const EvalWeights>(std::move(weights));
 }
 

@@ -185,15 +185,15 @@ std::string identity_of(const EvalConfig& config, const TurnSet& turns, const st
     }
   }
   if (!turns.tools.empty()) hasher.add(read_file(config.turns.tools_file));
-  std::vector<std::filesystem::path> models = config.models;
-  if (!config.draft_model.empty() && config.draft_model != kOwnLayer)
-    models.push_back(config.draft_model);
-  for (const std::filesystem::path& model : models) {
+  for (const std::filesystem::path& model : config.models) {
     const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(model);
     hasher.add(hash_weights(checkpoint->weight_files()));
     hasher.add(checkpoint->read_tokenizer(config.chat_template).hash);
     const GenerationSettings generation = checkpoint->read_generation();
     hasher.add(generation.fields.dump()).add(fmt::format("{}", generation.stop_tokens));
+  }
+  if (!config.draft_model.empty() && config.draft_model != kOwnLayer) {
+    hasher.add(hash_weights(open_checkpoint(config.draft_model)->weight_files()));
   }
   if (!config.adapter.empty()) hasher.add(hash_weights(weight_files(config.adapter)));
   if (any_method(config, &Method::past_answers)) {

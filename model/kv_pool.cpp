@@ -126,13 +126,15 @@ int64_t KvLayout::bytes_per_position() const {
 }
 
 int64_t KvLayout::positions_per_snapshot() const {
+  if (bytes_per_snapshot == 0) return 0;
   const int64_t position = bytes_per_position();
   return (bytes_per_snapshot + position - 1) / position;
 }
 
 KvPool::KvPool(const KvLayout& layout, int64_t max_positions)
     : layout_(layout), max_positions_(max_positions) {
-  PREDGEN_CHECK(layout.num_layers > 0, "a cache of {} layers", layout.num_layers);
+  PREDGEN_CHECK(layout.num_layers > 0 || layout.bytes_per_snapshot == 0,
+                "a cache of {} layers, whose positions count snapshots", layout.num_layers);
 }
 
 int64_t KvPool::num_snapshots() const {

@@ -3,9 +3,11 @@
 #include <ATen/ATen.h>
 #include <c10/util/Exception.h>
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -14,7 +16,12 @@
 
 namespace predgen {
 
-// Shapes: T new tokens of a sequence, N rows of logits, V vocabulary, E hidden size.
+// Shapes: T new tokens of a sequence, N rows of logits, V vocabulary, E hidden size, G key/value
+// heads, S positions, D head size.
+
+/// Keys and values [1,G,S,D] of S tokens in a layer of another model without a window, and in one
+/// with a window.
+using RowsOfAnother = std::array<std::pair<at::Tensor, at::Tensor>, 2>;
 
 /// One sequence's part of a forward pass. Borrows what it names.
 struct SequenceStep {
@@ -33,8 +40,12 @@ struct SequenceStep {
   /// [T,E], of a model that continues another one's hidden states (MtpInput): that of the token
   /// before each. Undefined: zeros.
   at::Tensor given_TE{};
-  /// Gets what the last norm makes of each new token, [T,E], if the model gives_hidden(). Null: not
-  /// asked for.
+  /// Of a model with read_layers(): their rows of all tokens before the one new one, whose position
+  /// follows theirs. Null: zeros of one token.
+  const RowsOfAnother* read = nullptr;
+  /// Gets what the last norm makes of each new token, [T,E], if the model gives_hidden(); of one
+  /// that guesses for another model (AssistantSpec), what stands for that one's. Null: not asked
+  /// for.
   at::Tensor* hidden_TE = nullptr;
 };
 
@@ -54,6 +65,9 @@ class LanguageModel {
   virtual TokenSpan mask_tokens() const = 0;
   /// Whether somebody wants its hidden states (SequenceStep::hidden_TE) to draft with.
   virtual bool gives_hidden() const = 0;
+  /// Of the model that it guesses for: the two layers whose rows it reads (RowsOfAnother), among
+  /// those that keep rows. Empty: it reads none.
+  virtual std::span<const int64_t> read_layers() const { return {}; }
 
   /// Runs the new tokens of all sequences in one pass and commits them to their caches, which must
   /// all be different. No gradients. Returns float32 logits [N,V] on the model's device, those of

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 
 namespace predgen {
@@ -25,6 +26,10 @@ struct AttentionNames {
   ModuleName key_norm{"self_attn.k_norm", "attn_k_norm"};
 };
 
+/// AttentionSpec::shares of a layer that reads the rows of another model (AssistantSpec): those of
+/// its last layer that has rows and, like this one, a window or none.
+constexpr int64_t kOfAnotherModel = std::numeric_limits<int64_t>::max();
+
 /// What a layer's attention computes, apart from the sizes of its heads (parts/attention.h).
 struct AttentionSpec {
   QkNorm qk_norm = QkNorm::kNone;
@@ -36,7 +41,8 @@ struct AttentionSpec {
   int64_t window = 0;         // positions that a query sees, its own included; 0: all
   int64_t rope = 0;           // index in ModelConfig::ropes
   int64_t head_dim = 0, num_kv_heads = 0;  // 0: ModelConfig's
-  int64_t shares = -1;        // the layer whose keys and values it reads; -1: it has its own
+  int64_t shares = -1;  // the layer whose keys and values it reads, or kOfAnotherModel; -1: it has
+                        // its own
   bool value_is_key = false;  // values are the keys' product, before its norm and rotation
   bool value_norm = false;    // values are normed head by head, without a weight
   AttentionNames names{};

@@ -12,6 +12,8 @@
 
 namespace predgen {
 
+class Transformer;
+
 struct LoadOptions {
   std::string device = "auto";  // "auto": CUDA if there is one; "cpu", "cuda", "cuda:1"
   std::string dtype = "auto";   // "auto": bfloat16 on CUDA, cpu_dtype() on a CPU; "fp32", "bf16"
@@ -21,7 +23,9 @@ struct LoadOptions {
   int64_t state_memory = kStateMemory;  // see Transformer::set_state_memory()
   /// The weights of the layers' linears stay views of the file, as stored, for who takes them out.
   bool leaves_linears = false;
-  bool has_mtp = false;         // loads Transformer::mtp(); UserError if the checkpoint has none
+  bool has_mtp = false;  // loads Transformer::mtp(); UserError if the checkpoint has none
+  /// Has the loaded model guess for this one, if it is made for that (Transformer::guess_for()).
+  Transformer* guesses_for = nullptr;
   bool prepares_passes = true;  // see Transformer::prepare_passes()
   /// Bytes that the weights may take; 0: what the device has left.
   int64_t most_bytes = 0;

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "model/architectures/architectures.h"
+#include "model/parts/assistant.h"
 #include "model/parts/decoder_layer.h"
 #include "model/parts/layer_inputs.h"
 #include "model/parts/mtp_input.h"
@@ -53,7 +54,9 @@ Json text_part(const Json& json, const std::string& where) {
   if (own == nullptr) return json;
   text["architectures"] = Json::array({own->name});
   text["model_type"] = own->model_type;
-  for (const char* key : {"tie_word_embeddings", "dtype", "torch_dtype", "quantization_config"}) {
+  for (const char* key : {"tie_word_embeddings", "dtype", "torch_dtype", "quantization_config",
+                          "backbone_hidden_size", "use_ordered_embeddings", "num_centroids",
+                          "centroid_intermediate_top_k"}) {
     if (json.contains(key)) text[key] = json[key];
   }
   return text;
@@ -229,6 +232,9 @@ bool ModelConfig::has_side_inputs() const {
 
 int64_t ModelConfig::place(int64_t index) const {
   const bool is_recurrent = layer(index).recurrence != nullptr;
+  if (layer(index).attention.shares == kOfAnotherModel) {
+    return layer(index).attention.window > 0 ? 1 : 0;
+  }
   if (const int64_t shared = layer(index).attention.shares; !is_recurrent && shared >= 0) {
     return place(shared);
   }
@@ -301,6 +307,7 @@ std::vector<WeightSpec> weight_layout(const ModelConfig& config) {
   if (!config.tie_word_embeddings) {
     weights.push_back({.name = kHeadName, .shape = {config.vocab_size, E}, .gguf = kGgufHeadName});
   }
+  if (config.assistant) Assistant::add_weights(config, weights);
   if (!config.reads_hidden) return weights;
   for (WeightSpec& weight : weights) {
     weight.name = mtp_name(weight.name);

@@ -20,6 +20,14 @@ std::string stored_type(const ConfigFields& fields);
 // Far above any model, so that products of sizes cannot overflow.
 constexpr int64_t kMaxLayers = 10'000, kMaxHeadDim = 1 << 16;
 
+/// Of a model that guesses what another one says next (Gemma 4's assistants): it gets the other
+/// one's embedding of the last token beside that one's hidden state before it, or its own of the
+/// guess before, and reads the other one's keys and values (kOfAnotherModel).
+struct AssistantSpec {
+  int64_t hidden_size = 0;                   // of the other model
+  int64_t num_clusters = 0, num_chosen = 0;  // of tokens, and those that get logits; 0: all do
+};
+
 /// Sizes and constants of a decoder-only transformer, from a Hugging Face config.json as written
 /// by transformers 4 (rope_theta, torch_dtype) or 5 (rope_parameters, dtype). What an architecture
 /// adds is read in architectures/.
@@ -46,6 +54,7 @@ struct ModelConfig {
   std::string dtype = "float32";  // of the stored weights: "float32" or "bfloat16"
   int64_t num_mtp_layers = 0;     // that a checkpoint may have beside the model (mtp())
   bool reads_hidden = false;      // its layers get MtpInput in place of embeddings
+  std::optional<AssistantSpec> assistant;
 
   /// UserError for an unknown architecture (lists the known ones), a missing or impossible field,
   /// or an option that this program does not support, by name. Of a model that also sees or hears
@@ -60,7 +69,7 @@ struct ModelConfig {
   int64_t num_row_layers() const;
   int64_t num_states() const;
   /// Index of a layer among those that keep the same kind of thing; of one that keeps nothing, that
-  /// of the layer whose keys and values it reads.
+  /// of the layer whose keys and values it reads, in RowsOfAnother if that is another model's.
   int64_t place(int64_t index) const;
   const LayerSpec& layer(int64_t index) const { return layers.at(static_cast<size_t>(index)); }
   /// The most positions that a layer with a window sees; 0: no layer has one.
@@ -130,6 +139,7 @@ struct WeightSpec {
   bool is_factor = false;  // begins at 1, as norms do, but nothing is added to it
   bool is_buffer = false;  // transformers does not train it
   bool is_log = false;     // llama.cpp stores -exp(x)
+  bool is_index = false;   // whole numbers
   std::optional<GroupedHeads> grouped{};
 };
 /// The total over all of them.

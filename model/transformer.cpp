@@ -13,6 +13,7 @@
 #include "model/gpu/gpu_support.h"
 #include "model/gpu/joined_products.h"
 #include "model/memory_estimate.h"
+#include "model/parts/assistant.h"
 #include "model/parts/decoder_layer.h"
 #include "model/parts/mtp_input.h"
 #include "model/parts/operators.h"
@@ -67,6 +68,8 @@ Transformer::Transformer(const ModelConfig& config,
     mtp_input_ = std::make_unique<MtpInput>(take);
     for (Linear* linear : linears()) linear->name = mtp_name(linear->name);
   }
+  if (config.assistant) assistant_ = std::make_unique<Assistant>(*config.assistant, take);
+  gives_hidden_ = config.reads_hidden || config.assistant;
   final_norm_ = take(config.final_norm.hugging_face);
   head_.name = "lm_head";
   head_.weight = config.tie_word_embeddings ? embedding_ : take(kHeadName);
@@ -153,7 +156,10 @@ at::Tensor Transformer::forward(std::span<const SequenceStep> steps) const {
   int64_t end = 0;
   for (const SequenceStep& step : steps) {
     const auto num_tokens = static_cast<int64_t>(step.tokens.size());
-    if (step.hidden_TE != nullptr) *step.hidden_TE = hidden_1TE[0].narrow(0, end, num_tokens);
+    if (step.hidden_TE != nullptr) {
+      const at::Tensor own_TE = hidden_1TE[0].narrow(0, end, num_tokens);
+      *step.hidden_TE = assistant_ ? assistant_->after(own_TE) : own_TE;
+    }
     end += num_tokens;
     wanted.push_back(hidden_1TE.narrow(1, end - step.num_logits, step.num_logits));
   }
@@ -181,16 +187,18 @@ std::optional<at::Tensor> Transformer::forward_by_kernels(
 
 at::Tensor Transformer::inputs(std::span<const SequenceStep> steps,
                                const at::Tensor& tokens_1T) const {
-  const at::Tensor embedded_1TE = embed(tokens_1T);
-  if (!mtp_input_) return embedded_1TE;
+  if (!mtp_input_ && !assistant_) return embed(tokens_1T);
+  const int64_t size = assistant_ ? assistant_->spec.hidden_size : config_.hidden_size;
+  const at::TensorOptions options = embedding_.options().dtype(activations_);
   std::vector<at::Tensor> given;
   for (const SequenceStep& step : steps) {
     const auto num_tokens = static_cast<int64_t>(step.tokens.size());
-    given.push_back(step.given_TE.defined()
-                        ? step.given_TE.to(embedded_1TE.options())
-                        : at::zeros({num_tokens, config_.hidden_size}, embedded_1TE.options()));
+    given.push_back(step.given_TE.defined() ? step.given_TE.to(options)
+                                            : at::zeros({num_tokens, size}, options));
   }
-  return (*mtp_input_)(config_, embedded_1TE, at::cat(given).unsqueeze(0));
+  const at::Tensor given_1TE = at::cat(given).unsqueeze(0);
+  return assistant_ ? assistant_->inputs(tokens_1T, given_1TE)
+                    : (*mtp_input_)(config_, embed(tokens_1T), given_1TE);
 }
 
 TransformerParts Transformer::parts(const at::Tensor& inputs_1TE) const {
@@ -240,11 +248,13 @@ at::Tensor Transformer::layer_inputs(const at::Tensor& tokens_BT,
   return (*layer_inputs_)(config_, tokens_BT, embedded_BTE);
 }
 
-at::Tensor Transformer::embed(const at::Tensor& tokens_BT) const {
-  const at::Tensor embedded_BTE = packed_embedding_ ? packed_embedding_->rows(tokens_BT).to(dtype())
-                                                    : at::embedding(embedding_, tokens_BT);
-  return (embedding_scale_ == 1.0f ? embedded_BTE : embedded_BTE * embedding_scale_)
-      .to(activations_);
+std::function<at::Tensor(const at::Tensor&)> Transformer::embedder() const {
+  return [table = embedding_, packed = packed_embedding_, scale = embedding_scale_,
+          type = activations_](const at::Tensor& tokens_BT) {
+    const at::Tensor embedded_BTE =
+        packed ? packed->rows(tokens_BT).to(table.scalar_type()) : at::embedding(table, tokens_BT);
+    return (scale == 1.0f ? embedded_BTE : embedded_BTE * scale).to(type);
+  };
 }
 
 at::Tensor Transformer::run_layer(int64_t index, const at::Tensor& hidden_BTE, Rows& rows) const {
@@ -261,7 +271,8 @@ at::Tensor Transformer::norm(const at::Tensor& hidden_BTE) const {
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {
-  return soft_cap(head_(hidden).to(at::kFloat), config_.logit_softcap);
+  const at::Tensor products = assistant_ ? assistant_->logits(head_, hidden) : head_(hidden);
+  return soft_cap(products.to(at::kFloat), config_.logit_softcap);
 }
 
 std::map<std::string, at::Tensor> Transformer::named_weights() const {
@@ -280,6 +291,7 @@ std::map<std::string, at::Tensor> Transformer::named_weights() const {
     for (auto& other : layer.named_others()) others.push_back(std::move(other));
   }
   if (mtp_input_) mtp_input_->add_tensors(others);
+  if (assistant_) assistant_->add_tensors(others);
   for (auto& [name, tensor] : others)
     weights[config_.reads_hidden ? mtp_name(name) : name] = tensor;
   return weights;
@@ -355,6 +367,42 @@ void Transformer::share_tables(const Transformer& other) {
   embedding_ = other.embedding_;
   packed_embedding_ = other.packed_embedding_;
   head_ = other.head_;
+}
+
+std::span<const int64_t> Transformer::read_layers() const {
+  return assistant_ ? std::span<const int64_t>(assistant_->read_layers)
+                    : std::span<const int64_t>();
+}
+
+void Transformer::guess_for(Transformer& model, const std::string& where) {
+  const auto fail = [&](const std::string& why) {
+    throw UserError("{}: cannot guess for this {}: {}", where, model.config_.architecture, why);
+  };
+  if (!assistant_) fail("it is no assistant");
+  if (assistant_->spec.hidden_size != model.config_.hidden_size ||
+      config_.vocab_size != model.config_.vocab_size) {
+    fail(fmt::format("it is for a hidden size of {} and {} tokens, not {} and {}",
+                     assistant_->spec.hidden_size, config_.vocab_size, model.config_.hidden_size,
+                     model.config_.vocab_size));
+  }
+  std::array<const AttentionSpec*, 2> theirs{};
+  for (int64_t i = 0; i < model.config_.num_layers(); ++i) {
+    const AttentionSpec& spec = model.config_.layer(i).attention;
+    if (model.config_.layer(i).recurrence || spec.shares >= 0) continue;
+    const size_t kind = spec.window > 0 ? 1 : 0;
+    theirs.at(kind) = &spec;
+    assistant_->read_layers.at(kind) = model.config_.place(i);
+  }
+  for (const LayerSpec& layer : config_.layers) {
+    const AttentionSpec* spec = theirs.at(layer.attention.window > 0 ? 1 : 0);
+    const bool fits =
+        spec != nullptr &&
+        model.config_.num_kv_heads_of(*spec) == config_.num_kv_heads_of(layer.attention) &&
+        model.config_.head_dim_of(*spec) == config_.head_dim_of(layer.attention);
+    if (!fits) fail("its layers read keys and values of other heads");
+  }
+  assistant_->embed = model.embedder();
+  model.gives_hidden_ = true;
 }
 
 double Transformer::quantize(Quantization kind) {

@@ -50,6 +50,7 @@ class LayerLease {
   const int64_t layer_, next_;
 };
 
+struct Assistant;
 class CpuPass;
 class DecoderLayer;
 class GpuPass;
@@ -80,7 +81,8 @@ class Transformer : public LanguageModel {
   int64_t max_positions() const override { return config_.context_length(); }
   KvLayout kv_layout() const override;
   TokenSpan mask_tokens() const override { return mask_tokens_; }
-  bool gives_hidden() const override { return config_.reads_hidden || mtp_ != nullptr; }
+  bool gives_hidden() const override { return gives_hidden_; }
+  std::span<const int64_t> read_layers() const override;
   at::Tensor forward(std::span<const SequenceStep> steps) const override;
   using LanguageModel::forward;
 
@@ -167,8 +169,15 @@ class Transformer : public LanguageModel {
   void share_tables(const Transformer& other);
   /// What this model was published with to guess its next tokens (ModelConfig::mtp()); null: none,
   /// or not loaded.
-  void set_mtp(std::shared_ptr<const Transformer> mtp) { mtp_ = std::move(mtp); }
+  void set_mtp(std::shared_ptr<const Transformer> mtp) {
+    mtp_ = std::move(mtp);
+    gives_hidden_ = gives_hidden_ || mtp_ != nullptr;
+  }
   const std::shared_ptr<const Transformer>& mtp() const { return mtp_; }
+  /// Of a model with ModelConfig::assistant: from now on it guesses what `model`, whose embeddings
+  /// it takes, says next, and that gives_hidden(). UserError, which names it as `where`, if it
+  /// cannot.
+  void guess_for(Transformer& model, const std::string& where);
   /// Off: runs the base model, whatever adapter is attached.
   void set_adapter_enabled(bool enabled);
   /// If there are any, forward() applies the adapter to a step's masks only, so that all other
@@ -178,7 +187,9 @@ class Transformer : public LanguageModel {
  private:
   bool is_cpu_pass() const { return cpu_pass_ && !gpu_pass_; }
   std::optional<at::Tensor> forward_by_kernels(std::span<const SequenceStep> steps) const;
-  at::Tensor embed(const at::Tensor& tokens_BT) const;
+  at::Tensor embed(const at::Tensor& tokens_BT) const { return embedder()(tokens_BT); }
+  /// embed() as of now.
+  std::function<at::Tensor(const at::Tensor& tokens_BT)> embedder() const;
   /// What the first layer gets of the steps' tokens.
   at::Tensor inputs(std::span<const SequenceStep> steps, const at::Tensor& tokens_1T) const;
   /// SideInputs::layer_inputs_BTLP of embeddings.
@@ -193,7 +204,9 @@ class Transformer : public LanguageModel {
   std::vector<DecoderLayer> layers_;
   std::unique_ptr<LayerInputs> layer_inputs_;  // null: no layer has any
   std::unique_ptr<MtpInput> mtp_input_;        // null: layers get embeddings
+  std::unique_ptr<Assistant> assistant_;       // null: it guesses for no other model
   std::shared_ptr<const Transformer> mtp_;
+  bool gives_hidden_ = false;
   at::Tensor final_norm_;  // [E]
   Linear head_;            // [V,E]; the embeddings when tied
   at::Tensor inverse_frequencies_;

@@ -8,13 +8,25 @@
 namespace predgen {
 
 std::span<const Architecture> architectures() {
-  static const std::array kArchitectures{
-      Architecture::kQwen2,      Architecture::kQwen3,        Architecture::kLlama,
-      Architecture::kMistral,    Architecture::kOlmo2,        Architecture::kGemma3,
-      Architecture::kSmolLM3,    Architecture::kQwen3_5,      Architecture::kLfm2,
-      Architecture::kQwen3_5Moe, Architecture::kLfm2Moe,      Architecture::kQwen3Moe,
-      Architecture::kGptOss,     Architecture::kOlmo3,        Architecture::kMinistral3,
-      Architecture::kGemma4,     Architecture::kGemma4Unified};
+  static const std::array kArchitectures{Architecture::kQwen2,
+                                         Architecture::kQwen3,
+                                         Architecture::kLlama,
+                                         Architecture::kMistral,
+                                         Architecture::kOlmo2,
+                                         Architecture::kGemma3,
+                                         Architecture::kSmolLM3,
+                                         Architecture::kQwen3_5,
+                                         Architecture::kLfm2,
+                                         Architecture::kQwen3_5Moe,
+                                         Architecture::kLfm2Moe,
+                                         Architecture::kQwen3Moe,
+                                         Architecture::kGptOss,
+                                         Architecture::kOlmo3,
+                                         Architecture::kMinistral3,
+                                         Architecture::kGemma4,
+                                         Architecture::kGemma4Unified,
+                                         Architecture::kGemma4Assistant,
+                                         Architecture::kGemma4UnifiedAssistant};
   return kArchitectures;
 }
 

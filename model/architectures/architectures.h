@@ -39,9 +39,9 @@ struct Architecture {
   void (*write)(const ModelConfig& config, Json& json);
   WiderModel wider{};
 
-  static const Architecture kGemma3, kGemma4, kGemma4Unified, kGptOss, kLfm2, kLfm2Moe, kLlama,
-      kMinistral3, kMistral, kOlmo2, kOlmo3, kQwen2, kQwen3, kQwen3_5, kQwen3_5Moe, kQwen3Moe,
-      kSmolLM3;
+  static const Architecture kGemma3, kGemma4, kGemma4Assistant, kGemma4Unified,
+      kGemma4UnifiedAssistant, kGptOss, kLfm2, kLfm2Moe, kLlama, kMinistral3, kMistral, kOlmo2,
+      kOlmo3, kQwen2, kQwen3, kQwen3_5, kQwen3_5Moe, kQwen3Moe, kSmolLM3;
 };
 
 /// Every supported architecture.

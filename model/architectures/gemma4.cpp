@@ -10,6 +10,9 @@ namespace {
 
 constexpr int64_t kGemma4Pattern = 6, kGlobalHeadDim = 512;
 constexpr const char* kPerLayer = "per_layer_config";
+// Of assistants, beside their text_config.
+constexpr const char *kModelSize = "backbone_hidden_size", *kClustered = "use_ordered_embeddings",
+                     *kClusters = "num_centroids", *kChosenClusters = "centroid_intermediate_top_k";
 
 /// What a newer file says of each layer, null of those that are as the others: transformers pads
 /// the numbers of layers with zeros.
@@ -66,12 +69,18 @@ void read_gemma4_heads(const ConfigFields& fields, ModelConfig& config) {
   }
 }
 
+constexpr const char* kShared = "num_kv_shared_layers";
+
 /// The last layers read the keys and values of the last one before them that is of their type.
 void read_gemma4_sharing(const ConfigFields& fields, ModelConfig& config) {
-  constexpr const char* kShared = "num_kv_shared_layers";
   const int64_t num_layers = config.num_layers();
   const bool is_set = fields.has(kShared) && fields.at(kShared) != 0;
   const int64_t count = is_set ? fields.size(kShared) : 0;
+  if (config.assistant) {
+    if (is_set && count != num_layers) fields.fail(kShared, "must be all layers of an assistant");
+    for (LayerSpec& layer : config.layers) layer.attention.shares = kOfAnotherModel;
+    return;
+  }
   if (count >= num_layers) fields.fail(kShared, "must leave layers of their own");
   const bool is_wide = fields.flag("use_double_wide_mlp", false);
   for (int64_t i = num_layers - count; i < num_layers; ++i) {
@@ -188,6 +197,28 @@ void read_gemma4_unified(const ConfigFields& fields, ModelConfig& config) {
   read_gemma4_layers(fields, {}, 1024, config);
 }
 
+/// The sizes of the model that an assistant guesses for, and its clusters of tokens.
+void read_assistant(const ConfigFields& fields, ModelConfig& config) {
+  AssistantSpec& spec = config.assistant.emplace();
+  spec.hidden_size = fields.size(kModelSize, 1536);
+  if (!fields.flag(kClustered, false)) return;
+  spec.num_clusters = fields.size(kClusters, 2048);
+  spec.num_chosen = fields.size(kChosenClusters, 32);
+  if (config.vocab_size % spec.num_clusters != 0 || spec.num_chosen > spec.num_clusters) {
+    fields.fail(kClusters, "must divide \"vocab_size\", and not be fewer than are chosen");
+  }
+}
+
+template <int64_t kWindow>
+void read_gemma4_assistant(const ConfigFields& fields, ModelConfig& config) {
+  fields.only("hidden_size_per_layer_input", 0);
+  fields.only("enable_moe_block", false);
+  fields.only("use_double_wide_mlp", false);
+  read_assistant(fields, config);
+  read_gemma4_layers(fields, {}, kWindow, config);
+  config.logit_softcap = 0;  // like the reference
+}
+
 /// The heads of layers without a window, if the two fields of older files can say them; else of
 /// each layer that has its own.
 void write_gemma4_heads(const ModelConfig& config, Json& json) {
@@ -228,6 +259,16 @@ void write_gemma4_unified(const ModelConfig& config, Json& json) {
   write_ropes_by_type(config, json);
 }
 
+void write_gemma4_assistant(const ModelConfig& config, Json& json) {
+  write_gemma4_unified(config, json);
+  const AssistantSpec& spec = *config.assistant;
+  json[kModelSize] = spec.hidden_size;
+  json[kClustered] = spec.num_clusters > 0;
+  if (spec.num_clusters == 0) return;
+  json[kClusters] = spec.num_clusters;
+  json[kChosenClusters] = spec.num_chosen;
+}
+
 void write_gemma4(const ModelConfig& config, Json& json) {
   write_gemma4_unified(config, json);
   json["hidden_size_per_layer_input"] = config.layer_input_width;
@@ -256,5 +297,21 @@ const Architecture Architecture::kGemma4Unified{
     read_gemma4_unified,
     write_gemma4_unified,
     {"Gemma4UnifiedForConditionalGeneration", "gemma4_unified"}};
+
+/// What guesses for the two: a few layers of the same kind over the keys and values of the model.
+const Architecture Architecture::kGemma4Assistant{
+    "Gemma4AssistantForCausalLM",
+    "gemma4_text",
+    {262144, 2304, 9216, 30, 8, 4, 131072},
+    read_gemma4_assistant<512>,
+    write_gemma4_assistant,
+    {"Gemma4AssistantForCausalLM", "gemma4_assistant"}};
+const Architecture Architecture::kGemma4UnifiedAssistant{
+    "Gemma4UnifiedAssistantForCausalLM",
+    "gemma4_unified_text",
+    {262144, 2304, 9216, 30, 8, 4, 262144},
+    read_gemma4_assistant<1024>,
+    write_gemma4_assistant,
+    {"Gemma4UnifiedAssistantForCausalLM", "gemma4_unified_assistant"}};
 
 }  // namespace predgen

@@ -60,6 +60,7 @@ std::string CpuPass::refusal(const ModelConfig& config) {
   std::string_view beyond = beyond_kernels(config);
   for (const LayerSpec& layer : config.layers) {
     if (layer.recurrence && !layer.recurrence->has_cpu_kernels()) beyond = layer.recurrence->name();
+    if (layer.attention.shares == kOfAnotherModel) beyond = "keys and values of another model";
   }
   return beyond.empty() ? "" : fmt::format("our kernels for CPUs have no {}", beyond);
 }

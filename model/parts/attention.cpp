@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+
+#include "core/error.h"
 
 namespace predgen {
 namespace {
@@ -60,6 +63,26 @@ at::Tensor attend(const Attention& part, const at::Tensor& queries, const at::Te
       weigh(part, folds ? queries.reshape({B, G, H / G * T, D}) : queries, keys, values, mask,
             /*is_causal=*/!mask.defined() && T > 1);
   return attended.reshape({B, H, T, D}).transpose(1, 2).reshape({B, T, H * D});
+}
+
+/// Of the one new token of a model that guesses for another one. Like transformers' sliding mask,
+/// a window reaches its whole length back.
+at::Tensor attend_to_another(const Attention& part, const at::Tensor& queries_BHTD,
+                             int64_t num_kv_heads, const RowsOfAnother* read) {
+  if (read == nullptr) {
+    const at::Tensor zeros =
+        at::zeros({1, num_kv_heads, 1, queries_BHTD.size(-1)}, queries_BHTD.options());
+    return attend(part, queries_BHTD, zeros, zeros, {});
+  }
+  PREDGEN_CHECK(queries_BHTD.size(2) == 1, "{} tokens that read another model's rows",
+                queries_BHTD.size(2));
+  const auto& [keys, values] = (*read)[static_cast<size_t>(part.place)];
+  const int64_t S = keys.size(2);
+  const int64_t seen = part.spec.window > 0 ? std::min(S, part.spec.window + 1) : S;
+  const auto last = [&](const at::Tensor& rows) {
+    return rows.narrow(2, S - seen, seen).to(queries_BHTD.options());
+  };
+  return attend(part, queries_BHTD, last(keys), last(values), {});
 }
 
 }  // namespace
@@ -140,15 +163,20 @@ at::Tensor Attention::operator()(const ModelConfig& config, const at::Tensor& in
                std::vector<at::Tensor> attended;
                int64_t begin = 0;
                for (CachedRows& rows : sequences) {
+                 const int64_t first = std::exchange(begin, begin + rows.num_new);
                  const auto own = [&](const at::Tensor& all) {
-                   return sequences.size() == 1 ? all : all.narrow(2, begin, rows.num_new);
+                   return sequences.size() == 1 ? all : all.narrow(2, first, rows.num_new);
                  };
+                 if (spec.shares == kOfAnotherModel) {
+                   attended.push_back(attend_to_another(*this, own(queries),
+                                                        config.num_kv_heads_of(spec), rows.read));
+                   continue;
+                 }
                  const auto [seen_keys, seen_values] =
                      spec.shares >= 0 ? rows.state->appended(place)
                                       : rows.state->append(place, own(keys), own(values));
                  attended.push_back(
                      attend(*this, own(queries), seen_keys, seen_values, rows.masks(spec.window)));
-                 begin += rows.num_new;
                }
                return attended.size() == 1 ? attended.front() : at::cat(attended, 1);
              });

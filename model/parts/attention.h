@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/attention_masks.h"
+#include "model/language_model.h"
 #include "model/linear.h"
 #include "model/parts/layer_weights.h"
 #include "model/parts/operators.h"
@@ -25,6 +26,7 @@ struct CachedRows {
   SequenceState* state;
   int64_t num_new;
   AttentionMasks masks;
+  const RowsOfAnother* read = nullptr;  // SequenceStep's
   /// What layers that keep a state find, at snapshot_points(); of a tree, its tree_parents().
   std::vector<NewStates> points{};
   std::vector<int64_t> parents{};

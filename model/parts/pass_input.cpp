@@ -25,8 +25,13 @@ PassInput::PassInput(std::span<const SequenceStep> steps, const Options& how) {
     const auto T = static_cast<int64_t>(step.tokens.size());
     const std::vector<int64_t> depths = tree_depths(step);
     tokens.insert(tokens.end(), step.tokens.begin(), step.tokens.end());
-    for (const int64_t depth : depths) positions.push_back(step.state->length() + depth);
-    rows.push_back({step.state, T, masks_of(step, depths, how.num_folded, how.options)});
+    const int64_t past =
+        step.read != nullptr ? step.read->front().first.size(2) : step.state->length();
+    for (const int64_t depth : depths) positions.push_back(past + depth);
+    rows.push_back({.state = step.state,
+                    .num_new = T,
+                    .masks = masks_of(step, depths, how.num_folded, how.options),
+                    .read = step.read});
     if (how.num_states == 0) continue;
     for (const int64_t point : snapshot_points(step)) {
       rows.back().points.push_back({point, std::vector<LayerState>(how.num_states)});

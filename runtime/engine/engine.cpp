@@ -90,7 +90,7 @@ struct Engine::Work {
   SequenceStep step(int64_t count, SequenceState& state) {
     const TokenSpan pending = sequence.pending();
     const bool ends = count == num_tokens();
-    SequenceStep step{.state = &state};
+    SequenceStep step{.state = &state, .read = request.read};
     if (ends) step.num_masks = request.num_masks;
     if (ends) step.num_drafted = num_drafted();
     step.num_settled = std::clamp<int64_t>(sequence.num_settled() - sequence.num_cached(), 0,

@@ -83,7 +83,8 @@ struct EngineRequest {
   at::Tensor tree_GG{};
   /// SequenceStep::given_TE of the pending tokens. Undefined: zeros.
   at::Tensor given_PE{};
-  int64_t num_masks = 0;   // masks at the draft's end (SequenceStep)
+  const RowsOfAnother* read = nullptr;  // SequenceStep's, of one pending token
+  int64_t num_masks = 0;                // masks at the draft's end (SequenceStep)
   int64_t num_logits = 1;  // of the last tokens before the draft; those that an earlier pass ran
                            // have none, but for the last one
   Priority priority = Priority::kCommitted;

@@ -42,20 +42,41 @@ KvRows Sequence::rows(int64_t length) {
   PREDGEN_CHECK(layout.num_states == 0 && length > 0 && length <= num_cached() && length < size(),
                 "rows of {} tokens of {}", length, num_cached());
   KvRows all;
-  std::vector<SequenceState::Piece> pieces;
   for (int64_t layer = 0; layer < layout.num_layers; ++layer) {
-    state_->pieces(layer, 0, pieces);
-    std::vector<at::Tensor> keys, values;
-    for (size_t i = 0; i < pieces.size() && pieces[i].begin < length; ++i) {
-      const int64_t next = i + 1 < pieces.size() ? pieces[i + 1].begin : length;
-      const int64_t count = std::min(next, length) - pieces[i].begin;
-      keys.push_back(pieces[i].keys.narrow(2, 0, count));
-      values.push_back(pieces[i].values.narrow(2, 0, count));
-    }
+    const auto [keys, values] = parts(layer, length);
     all.emplace_back(at::cat(keys, 2).cpu(), at::cat(values, 2).cpu());
   }
   state_->cancel();
   return all;
+}
+
+std::pair<std::vector<at::Tensor>, std::vector<at::Tensor>> Sequence::parts(int64_t layer,
+                                                                            int64_t length) {
+  std::vector<SequenceState::Piece> pieces;
+  state_->pieces(layer, 0, pieces);
+  std::vector<at::Tensor> keys, values;
+  for (size_t i = 0; i < pieces.size() && pieces[i].begin < length; ++i) {
+    const int64_t next = i + 1 < pieces.size() ? pieces[i + 1].begin : length;
+    const int64_t count = std::min(next, length) - pieces[i].begin;
+    keys.push_back(pieces[i].keys.narrow(2, 0, count));
+    values.push_back(pieces[i].values.narrow(2, 0, count));
+  }
+  return {std::move(keys), std::move(values)};
+}
+
+RowsOfAnother Sequence::rows_for_another(std::span<const int64_t> layers, int64_t length) {
+  RowsOfAnother rows;
+  PREDGEN_CHECK(layers.size() == rows.size() && length > 0 && length <= num_cached(),
+                "{} layers of {} tokens of {}", layers.size(), length, num_cached());
+  const auto joined = [](const std::vector<at::Tensor>& some) {
+    return some.size() == 1 ? some.front() : at::cat(some, 2);
+  };
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto [keys, values] = parts(layers[i], length);
+    rows.at(i) = {joined(keys), joined(values)};
+  }
+  state_->cancel();
+  return rows;
 }
 
 void Sequence::load(TokenSpan tokens, const KvRows& rows) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/language_model.h"
 #include "model/sequence_state.h"
 #include "runtime/engine/hidden_rows.h"
 #include "text/token_ids.h"
@@ -58,6 +59,8 @@ class Sequence {
   /// Copies of what is cached of the first `length` tokens, contiguous, on the CPU. Error for a
   /// model that keeps states.
   KvRows rows(int64_t length);
+  /// Of the first `length` tokens, in these layers; valid until the sequence changes.
+  RowsOfAnother rows_for_another(std::span<const int64_t> layers, int64_t length);
   /// Of an empty one: these are its tokens, and `rows` are what is cached of the first of them.
   /// Error if they are of another model; UserError if the pool is exhausted.
   void load(TokenSpan tokens, const KvRows& rows);
@@ -71,6 +74,9 @@ class Sequence {
 
  private:
   friend class Engine;
+
+  /// What is cached of the first `length` tokens in a layer, in parts: keys, and values.
+  std::pair<std::vector<at::Tensor>, std::vector<at::Tensor>> parts(int64_t layer, int64_t length);
 
   std::unique_ptr<SequenceState> state_;
   TokenIds tokens_;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/engine/sequence.h"
 #include "runtime/generate/answer_store.h"
 #include "runtime/generate/generator.h"
 #include "runtime/generate/token_tree.h"
@@ -15,11 +16,16 @@ namespace predgen {
 
 /// What a pass has room for.
 struct DraftRoom {
-  const TokenTree& tree;   // what it already checks: duplicates take no room
-  int64_t max_tokens = 0;  // including the tree's
-  at::Tensor hidden_SE{};  // Sequence::hidden_SE() of the tokens before it
+  const TokenTree& tree;         // what it already checks: duplicates take no room
+  int64_t max_tokens = 0;        // including the tree's
+  Sequence* sequence = nullptr;  // the model's, which the pass will run
 
   int64_t left() const { return max_tokens - tree.size(); }
+  /// Whether the model's hidden states of so many first tokens are known (Sequence::hidden_SE()).
+  bool has_hidden(int64_t num_tokens) const {
+    const at::Tensor hidden_SE = sequence != nullptr ? sequence->hidden_SE() : at::Tensor();
+    return hidden_SE.defined() && hidden_SE.size(0) >= num_tokens;
+  }
 };
 
 /// Proposes what may come next, for less than a pass of the model costs; DraftingGenerator has the

@@ -104,4 +104,12 @@ void DraftWidth::record(int64_t checked, int64_t right) {
   }
 }
 
+void DraftWidth::learn(const MadeDraft& made, TokenSpan tokens) {
+  if (std::ranges::mismatch(made.text, tokens).in1 != made.text.end()) return;
+  const TokenSpan found = tokens.subspan(made.text.size());
+  const int64_t checked = std::min(std::ssize(made.draft), std::ssize(found));
+  const int64_t right = std::ranges::mismatch(made.draft, found).in1 - made.draft.begin();
+  if (checked > 0) record(checked, right);
+}
+
 }  // namespace predgen

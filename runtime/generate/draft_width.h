@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/cost/pass_costs.h"
+#include "text/token_ids.h"
 
 namespace predgen {
 
@@ -16,6 +17,11 @@ struct DraftWidthConfig {
   /// The model keeps a state (SequenceState): unless all guesses are right, the right ones run
   /// again.
   bool reruns = false;
+};
+
+/// A draft, and the text that it was made for.
+struct MadeDraft {
+  TokenIds text{}, draft{};
 };
 
 /// How many masks after each token, at most `most`, a draft of `width` tokens has room for beside a
@@ -35,6 +41,8 @@ class DraftWidth {
   /// Of `checked` tokens in a row the first `right` were right. 0 checked: nothing was guessed;
   /// after many such passes guesses are tried again.
   void record(int64_t checked, int64_t right);
+  /// Records what `tokens`, as they are now, say of a draft; nothing if they are another text.
+  void learn(const MadeDraft& made, TokenSpan tokens);
 
  private:
   /// Guesses at the places 0, 1, 2 - 3, 4 - 7 and from 8 on, after all before them were right.

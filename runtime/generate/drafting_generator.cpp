@@ -40,8 +40,8 @@ GenerationResult DraftingGenerator::generate(Sequence& sequence, const Guess& gu
     const int64_t room = std::min(width - num_masks * (1 + std::ssize(first)), left - 1);
     for (const auto& source : sources_) {
       if (tree.size() >= room) break;
-      const auto paths = source->propose(sequence.tokens(), guess.drafts, config,
-                                         {tree, room, sequence.hidden_SE()});
+      const auto paths =
+          source->propose(sequence.tokens(), guess.drafts, config, {tree, room, &sequence});
       if (!paths) {
         result.stop_reason = StopReason::kCancelled;
         return result;

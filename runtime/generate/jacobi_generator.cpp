@@ -122,7 +122,7 @@ GenerationResult JacobiGenerator::generate(Sequence& sequence, const Guess& gues
   const auto refill = [&](TokenSpan tokens, int64_t max_tokens) {
     for (const auto& source : sources_) {
       const auto paths =
-          source->propose(tokens, guess.drafts, config, {none, max_tokens, sequence.hidden_SE()});
+          source->propose(tokens, guess.drafts, config, {none, max_tokens, &sequence});
       stopped = !paths;
       if (stopped) break;
       if (!paths->empty()) return paths->front();

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "runtime/cost/engine_costs.h"
+#include "runtime/generate/assistant_source.h"
 #include "runtime/generate/draft_source.h"
 #include "runtime/generate/drafting_generator.h"
 #include "runtime/generate/generator.h"
@@ -34,7 +35,8 @@ const std::vector<std::string>& draft_source_names() {
 }
 
 const char* draft_source_of(const Engine& draft_model) {
-  return draft_model.model().gives_hidden() ? kOwnLayer : "model";
+  const LanguageModel& model = draft_model.model();
+  return model.gives_hidden() && model.read_layers().empty() ? kOwnLayer : "model";
 }
 
 namespace {
@@ -61,6 +63,9 @@ std::unique_ptr<DraftSource> make_draft_source(const std::string& name,
         config.draft_width,
         {.costs = config.costs, .is_by_model = true, .reruns = engine.reruns_drafts()});
     if (name == kOwnLayer) return std::make_unique<MtpSource>(*config.draft_model, width);
+    if (!config.draft_model->model().read_layers().empty()) {
+      return std::make_unique<AssistantSource>(*config.draft_model, width);
+    }
     return std::make_unique<ModelSource>(*config.draft_model, engine.model().vocab_size(), width);
   }
   throw UserError("unknown draft source '{}': choose from {}", name,

@@ -40,8 +40,8 @@ template <typename Text>
 Settings draft_settings(Text& draft_model, Text& past_answers) {
   return {{"draft_model", draft_model,
            "a smaller model with the same tokenizer, given as the model is, which drafts what each "
-           "pass then checks; or own: the MTP layer that Qwen3.5 comes with; the text stays "
-           "the same"},
+           "pass then checks, or Gemma 4's assistant; or own: the MTP layer that Qwen3.5 comes "
+           "with; the text stays the same"},
           {"past_answers", past_answers,
            "answers that the model gave before, to draft from: the folder of a data set, or a file "
            "of conversations as `data build` reads it; the text stays the same"}};

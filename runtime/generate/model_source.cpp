@@ -70,6 +70,7 @@ void ModelSource::learn(TokenSpan tokens) {
 
 void check_draft_model(const Tokenizer& tokenizer, const Checkpoint& model,
                        const Checkpoint& draft) {
+  if (draft.read_config().assistant) return;  // Transformer::guess_for() checks
   const std::unique_ptr<Tokenizer> other = load_tokenizer(draft.read_tokenizer({}));
   bool same = tokenizer.vocab_size() == other->vocab_size();
   for (TokenId id = 0; same && id < tokenizer.vocab_size(); ++id) {

@@ -1,6 +1,7 @@
 #include "runtime/generate/mtp_source.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/generate/choices.h"
 
@@ -15,25 +16,23 @@ std::optional<std::vector<TokenIds>> MtpSource::propose(TokenSpan tokens,
                                                         std::span<const TokenIds> /*drafts*/,
                                                         const GenerationConfig& config,
                                                         const DraftRoom& room) {
-  learn(tokens);
+  width_.learn(std::exchange(last_, {}), tokens);
   const int64_t num_read = std::ssize(tokens) - 1;
   if (num_read >= 0 && tokens.front() != first_) {  // then all hidden states are others
     first_ = tokens.front();
     sequence_.truncate(0);
   }
-  if (num_read < 1 || !room.hidden_SE.defined() || room.hidden_SE.size(0) < num_read) {
-    return std::vector<TokenIds>();
-  }
+  if (num_read < 1 || !room.has_hidden(num_read)) return std::vector<TokenIds>();
   const int64_t width =
       std::min({width_.best(), room.max_tokens, sequence_.capacity() - num_read + 1});
   if (width_.best() == 0) width_.record(0, 0);
   if (width < 1) return std::vector<TokenIds>();
   sequence_.replace(tokens.subspan(1));
-  at::Tensor given_PE =
-      room.hidden_SE.narrow(0, sequence_.num_cached(), num_read - sequence_.num_cached());
-  TokenIds text(tokens.begin(), tokens.end());
+  at::Tensor given_PE = room.sequence->hidden_SE().narrow(0, sequence_.num_cached(),
+                                                          num_read - sequence_.num_cached());
+  TokenIds text(tokens.begin(), tokens.end()), draft;
   const TokenTree none;
-  while (std::ssize(draft_) < width) {
+  while (std::ssize(draft) < width) {
     const EngineResult pass = engine_.run({.sequence = &sequence_,
                                            .given_PE = given_PE,
                                            .priority = config.priority,
@@ -44,29 +43,17 @@ std::optional<std::vector<TokenIds>> MtpSource::propose(TokenSpan tokens,
     }
     const TokenId next = Choices(config, *pass.logits, text, none).after({});
     if (next == kNoToken) break;
-    draft_.push_back(next);
+    draft.push_back(next);
     text.push_back(next);
-    const bool is_full = std::ssize(draft_) - room.tree.num_known(draft_) >= room.left();
+    const bool is_full = std::ssize(draft) - room.tree.num_known(draft) >= room.left();
     if (is_full || is_stop_token(config.stop_tokens, next)) break;
     given_PE = sequence_.hidden_SE().narrow(0, sequence_.size() - 1, 1).clone();
     sequence_.append(TokenIds{next});
   }
   sequence_.truncate(num_read);  // its own hidden states stand in for the model's no longer
-  if (draft_.empty()) return std::vector<TokenIds>();
-  return std::vector<TokenIds>{draft_};
-}
-
-void MtpSource::learn(TokenSpan tokens) {
-  const auto asked = std::ssize(sequence_.tokens());
-  if (tokens.empty()) return;
-  const TokenSpan now = tokens.subspan(1);
-  if (!draft_.empty() && tokens.front() == first_ && sequence_.num_common_with(now) == asked) {
-    const TokenSpan found = now.subspan(static_cast<size_t>(asked));
-    const int64_t checked = std::min(std::ssize(draft_), std::ssize(found));
-    const int64_t right = std::ranges::mismatch(draft_, found).in1 - draft_.begin();
-    if (checked > 0) width_.record(checked, right);
-  }
-  draft_.clear();
+  last_ = {TokenIds(tokens.begin(), tokens.end()), draft};
+  if (draft.empty()) return std::vector<TokenIds>();
+  return std::vector<TokenIds>{std::move(draft)};
 }
 
 }  // namespace predgen

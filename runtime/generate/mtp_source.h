@@ -26,16 +26,13 @@ class MtpSource : public DraftSource {
   void prefill(TokenSpan /*tokens*/) override {}
 
  private:
-  /// Learns how much of the last draft was right.
-  void learn(TokenSpan tokens);
-
   Engine& engine_;
   DraftWidth width_;
+  MadeDraft last_;
   /// The tokens that it was asked about last, but for the first: each beside the hidden state of
   /// the one before it.
   Sequence sequence_;
   TokenId first_ = kNoToken;  // before them
-  TokenIds draft_;            // behind them
 };
 
 }  // namespace predgen

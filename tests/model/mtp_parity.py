@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 LENGTH, GUESSES = 40, 4
 EVAL = """
 model: {model}
-draft_model: own
+draft_model: {draft_model}
 output: {output}
 methods: [baseline, draft_model, best+draft_model]
 turns: {{kind: conversations, file: {file}, count: 4, min_characters: 20, seed: 0}}
@@ -74,10 +74,10 @@ class Layer:
         return torch.stack(all_guesses), lead
 
 
-def predgen_guesses(folder, ids, scratch):
+def predgen_guesses(folder, ids, scratch, draft_model="own"):
     file = scratch / "guesses.safetensors"
-    predgen("score", "--model", folder, "--token-ids", ",".join(map(str, ids.tolist())), "--device", "cpu", "--dtype",
-            "fp32", "--guesses", file, *THREADS)
+    predgen("score", "--model", folder, "--draft-model", draft_model, "--token-ids", ",".join(map(str, ids.tolist())),
+            "--device", "cpu", "--dtype", "fp32", "--guesses", file, *THREADS)
     return load_file(file)["guesses"]
 
 
@@ -125,16 +125,20 @@ def check_case(name, scratch):
         check(equal < 0.5, f"{name}: planted fault is seen: {planted.__name__} ({equal:.0%} equal)")
         shutil.rmtree(bad)
 
-    file = scratch / "rows.jsonl"  # as predgen_greedy() wrote it
-    for more in ([], ["--decoder", "jacobi"]):
-        out = json.loads(predgen("generate", "--model", folder, "--draft-model", "own", "--input", file,
-                                 "--max-new-tokens", 24, "--device", "cpu", "--dtype", "fp32", "--json", *more,
-                                 *THREADS))
-        check([result["token_ids"] for result in out["results"]] == plain,
-              f"{name}: the text is that of plain decoding {more}")
+    check_texts(name, folder, "own", plain, scratch)
     check(predgen_greedy(folder, rows, 24, scratch) == plain, f"{name}: and so without the layer")
     check_refused(name, folder)
     shutil.rmtree(folder)
+
+
+def check_texts(name, folder, draft_model, plain, scratch):
+    """Of the rows that predgen_greedy() wrote: `plain`, however they are drafted."""
+    for more in ([], ["--decoder", "jacobi"]):
+        out = json.loads(predgen("generate", "--model", folder, "--draft-model", draft_model, "--input",
+                                 scratch / "rows.jsonl", "--max-new-tokens", 24, "--device", "cpu", "--dtype", "fp32",
+                                 "--json", *more, *THREADS))
+        check([result["token_ids"] for result in out["results"]] == plain,
+              f"{name}: the text is that of plain decoding {more}")
 
 
 def check_refused(name, folder):
@@ -156,18 +160,26 @@ def check_refused(name, folder):
 
 
 def check_conversations(scratch):
-    """Drafts of turns, as in a chat: every method's text is the baseline's; what the layer takes is told."""
-    folder, demo = scratch / "model", REPOSITORY / "checkpoints/demo"
+    folder = scratch / "model"
     changes = dict(vocab_size=4096, max_position_embeddings=2048)
     model = make_model(make_config("qwen3_5", **changes))
     model.save_pretrained(folder)
     change_weights(folder, lambda weights: weights.update(Layer(model, "qwen3_5", changes).tensors()))
-    for file in ("tokenizer.json", "tokenizer_config.json", "generation_config.json"):
-        shutil.copy(demo / file, folder / file)
+    copy_tokenizer(folder)
     doctor = predgen("doctor", "--model", folder)
     check("beside it, to draft with (--draft-model own)" in doctor, f"doctor counts the layer: {doctor}")
+    check_drafted_turns(folder, "own", scratch)
+
+
+def copy_tokenizer(folder):
+    for file in ("tokenizer.json", "tokenizer_config.json", "generation_config.json"):
+        shutil.copy(REPOSITORY / "checkpoints/demo" / file, folder / file)
+
+
+def check_drafted_turns(folder, draft_model, scratch):
+    """Drafts of turns, as in a chat: every method's text is the baseline's; what the drafts take is told."""
     config = scratch / "eval.yaml"
-    config.write_text(EVAL.format(model=folder, output=scratch / "out",
+    config.write_text(EVAL.format(model=folder, draft_model=draft_model, output=scratch / "out",
                                   file=REPOSITORY / "data/samples/dialogues.jsonl"))
     cheap = ["clock.costs=[given]", "clock.seconds_per_pass=0.027", "clock.seconds_per_draft_pass=0.002"]
     for overrides in ([], cheap):
@@ -179,8 +191,7 @@ def check_conversations(scratch):
             check(equal["count"] == equal["n"] > 0, f"{method}: {equal['count']} of {equal['n']} texts are the baseline's")
         passes = sum(row["draft_model_total_nfe"] for row in results["turns"] if row["method"] == "draft_model")
         # By its bytes, most of which are the head's, it does not pay in so small a model.
-        check((passes > 0) == (share < 0.5), f"{passes:.0f} passes of the layer, each {share:.2f} of one of the model")
-
+        check((passes > 0) == (share < 0.5), f"{passes:.0f} passes of the drafter, each {share:.2f} of one of the model")
 
 
 def main():

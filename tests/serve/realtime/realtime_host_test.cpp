@@ -46,6 +46,29 @@ struct Home : House {
   SharedOpenings openings{engine, cache};
 };
 
+/// The first pass, which waits until somebody has asked.
+class HeldPass {
+ public:
+  explicit HeldPass(Home& home) {
+    home.on_pass = [this] {
+      if (!std::exchange(is_next_, false)) return;
+      is_running_.release();
+      may_go_on_.acquire();
+    };
+  }
+  void ask_meanwhile(Talk& talk) {
+    is_running_.acquire();
+    talk.say("one");
+    talk.respond();
+    may_go_on_.release();
+    EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "You said: one. Go on!");
+  }
+
+ private:
+  std::binary_semaphore is_running_{0}, may_go_on_{0};
+  bool is_next_ = true;
+};
+
 /// A realtime conversation of the client with this key.
 struct Keyed {
   Keyed(House& house, const std::string& key) : connection(house.host, std::nullopt, key, false) {
@@ -115,19 +138,9 @@ TEST(SharedOpenings, AllConversationsOfAKeyShareOne) {
 TEST(SharedOpenings, WordsEndTheReadingAndNothingIsReadTwice) {
   const TemporaryFolder folder;
   Home home(folder.path());
-  std::binary_semaphore is_running{0}, may_go_on{0};
-  bool is_next = true;
-  home.on_pass = [&] {
-    if (!std::exchange(is_next, false)) return;
-    is_running.release();
-    may_go_on.acquire();
-  };
+  HeldPass held(home);
   Talk talk(home);
-  is_running.acquire();  // some of it is read
-  talk.say("one");
-  talk.respond();
-  may_go_on.release();
-  EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "You said: one. Go on!");
+  held.ask_meanwhile(talk);
   EXPECT_LT(home.num_read(), kOpeningLength + kTurn);
   const int64_t before = home.num_read();
   Talk other(home);
@@ -139,10 +152,10 @@ TEST(SharedOpenings, ReadingEndsWhenATurnHasReadAll) {
   const TemporaryFolder folder;
   Home home(folder.path());
   home.engine.yield_speculation(/*tokens_a_pass=*/1);
+  HeldPass held(home);
   WyomingConversation first(home.host);
-  EXPECT_TRUE(home.has_read(10));
   Talk talk(home);
-  EXPECT_EQ(text_of(talk.ask("one")), "You said: one. Go on!");
+  held.ask_meanwhile(talk);
   EXPECT_TRUE(stays_true(std::chrono::milliseconds(200), [&] {
     return home.num_read() < kOpeningLength + 256 + kTurn;
   })) << home.num_read();

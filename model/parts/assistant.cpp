@@ -1,0 +1,74 @@
+#include "model/parts/assistant.h"
+
+#include <limits>
+#include <string>
+
+#include "core/error.h"
+
+namespace predgen {
+namespace {
+
+constexpr const char *kBefore = "pre_projection", *kAfter = "post_projection",
+                     *kClusters = "masked_embedding.centroids",
+                     *kOrdering = "masked_embedding.token_ordering";
+
+std::string weight_of(const char* module) { return std::string(module) + ".weight"; }
+
+Linear linear_of(const char* module, const WeightByName& weight) {
+  Linear linear;
+  linear.name = module;
+  linear.weight = weight(weight_of(module));
+  return linear;
+}
+
+}  // namespace
+
+void Assistant::add_weights(const ModelConfig& config, std::vector<WeightSpec>& weights) {
+  const AssistantSpec& spec = *config.assistant;
+  const int64_t E = config.hidden_size, M = spec.hidden_size;
+  weights.push_back({.name = weight_of(kBefore), .shape = {E, 2 * M}});
+  weights.push_back({.name = weight_of(kAfter), .shape = {M, E}});
+  if (spec.num_clusters == 0) return;
+  weights.push_back({.name = weight_of(kClusters), .shape = {spec.num_clusters, E}});
+  weights.push_back(
+      {.name = kOrdering, .shape = {config.vocab_size}, .is_wide = true, .is_index = true});
+}
+
+Assistant::Assistant(const AssistantSpec& config, const WeightByName& weight)
+    : spec(config), before(linear_of(kBefore, weight)), after(linear_of(kAfter, weight)) {
+  if (spec.num_clusters == 0) return;
+  clusters = linear_of(kClusters, weight);
+  ordering = weight(kOrdering).to(at::kLong);
+}
+
+at::Tensor Assistant::inputs(const at::Tensor& tokens_1T, const at::Tensor& given_1TM) const {
+  PREDGEN_CHECK(embed, "no model to guess for");
+  return before(at::cat({embed(tokens_1T).to(given_1TM.options()), given_1TM}, -1));
+}
+
+at::Tensor Assistant::logits(const Linear& head, const at::Tensor& hidden) const {
+  if (spec.num_clusters == 0) return head(hidden);
+  const int64_t V = ordering.size(0);
+  const at::Tensor hidden_NE = hidden.reshape({-1, hidden.size(-1)});
+  const at::Tensor best = std::get<1>(clusters(hidden_NE).topk(spec.num_chosen, -1));
+  const at::Tensor ids =
+      ordering.view({spec.num_clusters, -1}).index({best}).flatten(1);  // [N,tokens]
+  const at::Tensor rows =
+      head.quantized ? head.quantized->rows(ids) : at::embedding(head.weight, ids);
+  const at::Tensor chosen =
+      at::matmul(rows.to(hidden.scalar_type()), hidden_NE.unsqueeze(-1)).squeeze(-1);
+  const at::Tensor all = at::full({hidden_NE.size(0), V}, -std::numeric_limits<float>::infinity(),
+                                  hidden.options());
+  std::vector<int64_t> shape = hidden.sizes().vec();
+  shape.back() = V;
+  return all.scatter(-1, ids, chosen).view(shape);
+}
+
+void Assistant::add_tensors(NamedTensors& to) const {
+  for (const Linear* linear : {&before, &after, &clusters}) {
+    if (linear->weight.defined()) to.emplace_back(linear->name + ".weight", linear->weight);
+  }
+  if (ordering.defined()) to.emplace_back(kOrdering, ordering);
+}
+
+}  // namespace predgen
