@@ -57,8 +57,8 @@ at::Tensor Assistant::logits(const Linear& head, const at::Tensor& hidden) const
       head.quantized ? head.quantized->rows(ids) : at::embedding(head.weight, ids);
   const at::Tensor chosen =
       at::matmul(rows.to(hidden.scalar_type()), hidden_NE.unsqueeze(-1)).squeeze(-1);
-  const at::Tensor all = at::full({hidden_NE.size(0), V}, -std::numeric_limits<float>::infinity(),
-                                  hidden.options());
+  const at::Tensor all =
+      at::full({hidden_NE.size(0), V}, -std::numeric_limits<float>::infinity(), hidden.options());
   std::vector<int64_t> shape = hidden.sizes().vec();
   shape.back() = V;
   return all.scatter(-1, ids, chosen).view(shape);

@@ -30,10 +30,10 @@ struct Assistant {
   void add_tensors(NamedTensors& to) const;
 
   AssistantSpec spec;
-  Linear before;         // [E,2M]
-  Linear after;          // [M,E], makes what stands for the model's hidden state
-  Linear clusters;       // [clusters,E]; empty: none
-  at::Tensor ordering;   // [V], the tokens of the first cluster, of the second, ..
+  Linear before;        // [E,2M]
+  Linear after;         // [M,E], makes what stands for the model's hidden state
+  Linear clusters;      // [clusters,E]; empty: none
+  at::Tensor ordering;  // [V], the tokens of the first cluster, of the second, ..
   /// The embeddings of the model, [1,T] to [1,T,M]; empty: there is no model yet.
   std::function<at::Tensor(const at::Tensor& tokens_1T)> embed;
   /// LanguageModel::read_layers().

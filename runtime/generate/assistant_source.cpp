@@ -16,8 +16,8 @@ std::optional<std::vector<TokenIds>> AssistantSource::propose(TokenSpan tokens,
                                                               const DraftRoom& room) {
   width_.learn(std::exchange(last_, {}), tokens);
   const int64_t num_read = std::ssize(tokens) - 1;
-  const bool is_read = num_read >= 1 && room.has_hidden(num_read) &&
-                       room.sequence->num_cached() >= num_read;
+  const bool is_read =
+      num_read >= 1 && room.has_hidden(num_read) && room.sequence->num_cached() >= num_read;
   const int64_t width = std::min(width_.best(), room.max_tokens);
   if (width_.best() == 0) width_.record(0, 0);
   if (!is_read || width < 1) return std::vector<TokenIds>();

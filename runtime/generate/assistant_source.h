@@ -6,11 +6,12 @@
 
 namespace predgen {
 
-/// What a model that was made to guess for the running one says, as one continuation (AssistantSpec;
-/// Gemma 4's assistants, and transformers' SinglePositionMultiTokenCandidateGenerator). All guesses
-/// are made at the place of the last token: each reads the model's keys and values of the tokens
-/// before it, and the hidden state of the last of these, or its own of the guess before. It keeps
-/// nothing of a text. Draws as ModelSource does; its passes count in its own engine.
+/// What a model that was made to guess for the running one says, as one continuation
+/// (AssistantSpec; Gemma 4's assistants, and transformers'
+/// SinglePositionMultiTokenCandidateGenerator). All guesses are made at the place of the last
+/// token: each reads the model's keys and values of the tokens before it, and the hidden state of
+/// the last of these, or its own of the guess before. It keeps nothing of a text. Draws as
+/// ModelSource does; its passes count in its own engine.
 class AssistantSource : public DraftSource {
  public:
   /// Borrows its engine. `width`: how long a draft is worth its passes.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/generate/drafting_generator.h"
 #include "runtime/generate/make_generator.h"
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/expect_user_error.h"
@@ -82,9 +83,9 @@ TEST(AssistantSource, ReadsWhatTheModelHasReadWhateverIsTakenBack) {
     std::vector<std::unique_ptr<DraftSource>> sources;
     sources.push_back(std::move(source));
     DraftingGenerator generator(engine, std::move(sources), DraftWidth(6), /*refines=*/false);
-    const Campaign campaign = run_campaign(
-        engine, *pair.model, verifier, generator, 4,
-        {.num_candidates = 4, .tree_tokens = 24, .num_branches = 2});
+    const Campaign campaign =
+        run_campaign(engine, *pair.model, verifier, generator, 4,
+                     {.num_candidates = 4, .tree_tokens = 24, .num_branches = 2});
     EXPECT_EQ(campaign.wrong, 0) << kernels;
     EXPECT_GT(reads.num_compared, 50) << kernels;
   }
@@ -132,13 +133,13 @@ TEST(AssistantSource, RefusesAModelThatItIsNotFor) {
     ModelConfig config = read_config();
     change(config);
     const auto other = Transformer::initialize(config, 1, at::kFloat);
-    expect_user_error([&] { pair.assistant->guess_for(*other, "the assistant"); }, why);
+    expect_user_error([&] { pair.assistant->guess_for(*other, "the assistant"); }, {why});
   };
   refused([](ModelConfig& config) { config.hidden_size *= 2; }, "hidden size");
   refused([](ModelConfig& config) { config.num_kv_heads = 1; }, "other heads");
   refused([](ModelConfig& config) { config.layers[1].attention = config.layers[0].attention; },
           "other heads");
-  expect_user_error([&] { pair.model->guess_for(*pair.model, "it"); }, "no assistant");
+  expect_user_error([&] { pair.model->guess_for(*pair.model, "it"); }, {"no assistant"});
 }
 
 }  // namespace
