@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from mtp_parity import (GUESSES, LENGTH, change_weights, check_drafted_turns, check_texts, copy_tokenizer,
                         predgen_guesses)
-from reference_models import check, make_config, make_model, norm_mean, predgen_greedy, random_rows, run
+from reference_models import REPOSITORY, check, make_config, make_model, norm_mean, predgen_greedy, random_rows, run
 from transformers import (Gemma4AssistantConfig, Gemma4AssistantForCausalLM, Gemma4UnifiedAssistantConfig,
                           Gemma4TextConfig, Gemma4UnifiedAssistantForCausalLM)
 from transformers.generation.candidate_generator import SinglePositionMultiTokenCandidateGenerator
@@ -150,7 +150,7 @@ def check_refused(folder, drafter, model, scratch):
 
     code, line = refusal("--model", drafter)
     check(code == 2 and "give that as the model, and this one with --draft-model" in line, f"alone: {line}")
-    code, line = refusal("--model", "checkpoints/demo", "--draft-model", drafter)
+    code, line = refusal("--model", REPOSITORY / "checkpoints/demo", "--draft-model", drafter)
     check(code == 2 and "cannot guess for this" in line, f"of another model: {line}")
     other = scratch / "other"
     shutil.copytree(drafter, other)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <semaphore>
+#include <thread>
 
 #include "tests/fakes/temporary_folder.h"
 #include "tests/serve/wyoming/visit.h"
@@ -44,29 +45,6 @@ struct Home : House {
   PrefixStore store;
   PrefixCache cache{engine, engine_lock, 2048, 8, &store};
   SharedOpenings openings{engine, cache};
-};
-
-/// The first pass, which waits until somebody has asked.
-class HeldPass {
- public:
-  explicit HeldPass(Home& home) {
-    home.on_pass = [this] {
-      if (!std::exchange(is_next_, false)) return;
-      is_running_.release();
-      may_go_on_.acquire();
-    };
-  }
-  void ask_meanwhile(Talk& talk) {
-    is_running_.acquire();
-    talk.say("one");
-    talk.respond();
-    may_go_on_.release();
-    EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "You said: one. Go on!");
-  }
-
- private:
-  std::binary_semaphore is_running_{0}, may_go_on_{0};
-  bool is_next_ = true;
 };
 
 /// A realtime conversation of the client with this key.
@@ -138,9 +116,19 @@ TEST(SharedOpenings, AllConversationsOfAKeyShareOne) {
 TEST(SharedOpenings, WordsEndTheReadingAndNothingIsReadTwice) {
   const TemporaryFolder folder;
   Home home(folder.path());
-  HeldPass held(home);
+  std::binary_semaphore is_running{0}, may_go_on{0};
+  bool is_next = true;
+  home.on_pass = [&] {
+    if (!std::exchange(is_next, false)) return;
+    is_running.release();
+    may_go_on.acquire();
+  };
   Talk talk(home);
-  held.ask_meanwhile(talk);
+  is_running.acquire();  // some of it is read
+  talk.say("one");
+  talk.respond();
+  may_go_on.release();
+  EXPECT_EQ(text_of(talk.client.next("response.done")["response"]), "You said: one. Go on!");
   EXPECT_LT(home.num_read(), kOpeningLength + kTurn);
   const int64_t before = home.num_read();
   Talk other(home);
@@ -152,13 +140,17 @@ TEST(SharedOpenings, ReadingEndsWhenATurnHasReadAll) {
   const TemporaryFolder folder;
   Home home(folder.path());
   home.engine.yield_speculation(/*tokens_a_pass=*/1);
-  HeldPass held(home);
+  // All of it takes seconds, so that a turn comes in between however busy the machine is.
+  home.on_pass = [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
   WyomingConversation first(home.host);
+  EXPECT_TRUE(home.has_read(10));
   Talk talk(home);
-  held.ask_meanwhile(talk);
-  EXPECT_TRUE(stays_true(std::chrono::milliseconds(200), [&] {
-    return home.num_read() < kOpeningLength + 256 + kTurn;
-  })) << home.num_read();
+  EXPECT_EQ(text_of(talk.ask("one")), "You said: one. Go on!");
+  EXPECT_TRUE(comes_true([&] {
+    const int64_t number = home.num_read();
+    return stays_true(std::chrono::milliseconds(50), [&] { return home.num_read() == number; });
+  }));
+  EXPECT_LT(home.num_read(), kOpeningLength + 256 + kTurn);
 }
 
 TEST(SharedOpenings, NobodysPassIsMuchLongerForIt) {
