@@ -96,7 +96,7 @@ at::Tensor guesses_of(const std::shared_ptr<const Transformer>& model,
   sequence.append(ids);
   engine.run({.sequence = &sequence});
   std::unique_ptr<DraftSource> source = std::make_unique<MtpSource>(drafts, DraftWidth(kGuesses));
-  if (!drafter->read_layers().empty()) {
+  if (!drafts.pool().layout().read_layers.empty()) {
     source = std::make_unique<AssistantSource>(drafts, DraftWidth(kGuesses));
   }
   at::Tensor guesses = at::zeros({std::ssize(ids) - 1, kGuesses}, at::kLong);

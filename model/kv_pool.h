@@ -41,6 +41,9 @@ struct KvLayout {
   /// For storage on a GPU, if they run there and all layers have the same heads; null: LibTorch's
   /// operators move rows.
   const GpuKernels* kernels = nullptr;
+  /// Of a model that guesses for another one: the two layers of that one whose rows it reads, among
+  /// those that keep rows. Empty: it reads none.
+  std::vector<int64_t> read_layers{};
   /// Layers that keep a state, and the bytes of a snapshot: of all their states after one position.
   int64_t num_states = 0, bytes_per_snapshot = 0;
   /// Snapshots that a sequence has at most; at least 2.

@@ -40,8 +40,8 @@ struct SequenceStep {
   /// [T,E], of a model that continues another one's hidden states (MtpInput): that of the token
   /// before each. Undefined: zeros.
   at::Tensor given_TE{};
-  /// Of a model with read_layers(): their rows of all tokens before the one new one, whose position
-  /// follows theirs. Null: zeros of one token.
+  /// Of a model with KvLayout::read_layers: their rows of all tokens before the one new one, whose
+  /// position follows theirs. Null: zeros of one token.
   const RowsOfAnother* read = nullptr;
   /// Gets what the last norm makes of each new token, [T,E], if the model gives_hidden(); of one
   /// that guesses for another model (AssistantSpec), what stands for that one's. Null: not asked
@@ -65,9 +65,6 @@ class LanguageModel {
   virtual TokenSpan mask_tokens() const = 0;
   /// Whether somebody wants its hidden states (SequenceStep::hidden_TE) to draft with.
   virtual bool gives_hidden() const = 0;
-  /// Of the model that it guesses for: the two layers whose rows it reads (RowsOfAnother), among
-  /// those that keep rows. Empty: it reads none.
-  virtual std::span<const int64_t> read_layers() const { return {}; }
 
   /// Runs the new tokens of all sequences in one pass and commits them to their caches, which must
   /// all be different. No gradients. Returns float32 logits [N,V] on the model's device, those of

@@ -116,6 +116,7 @@ KvLayout Transformer::kv_layout() const {
           .in_pieces = cpu_pass_ && has_kernels_ && device().is_cpu(),
           .first_positions = device().is_cuda() ? 2048 : 256,
           .kernels = gpu_pass_ && !differ ? &gpu_pass_->kernels() : nullptr,
+          .read_layers = assistant_ ? assistant_->read_layers : std::vector<int64_t>(),
           .num_states = config_.num_states(),
           .bytes_per_snapshot = snapshot,
           .max_snapshots = max_snapshots(snapshot, state_memory_)};
@@ -369,38 +370,9 @@ void Transformer::share_tables(const Transformer& other) {
   head_ = other.head_;
 }
 
-std::span<const int64_t> Transformer::read_layers() const {
-  return assistant_ ? std::span<const int64_t>(assistant_->read_layers)
-                    : std::span<const int64_t>();
-}
-
 void Transformer::guess_for(Transformer& model, const std::string& where) {
-  const auto fail = [&](const std::string& why) {
-    throw UserError("{}: cannot guess for this {}: {}", where, model.config_.architecture, why);
-  };
-  if (!assistant_) fail("it is no assistant");
-  if (assistant_->spec.hidden_size != model.config_.hidden_size ||
-      config_.vocab_size != model.config_.vocab_size) {
-    fail(fmt::format("it is for a hidden size of {} and {} tokens, not {} and {}",
-                     assistant_->spec.hidden_size, config_.vocab_size, model.config_.hidden_size,
-                     model.config_.vocab_size));
-  }
-  std::array<const AttentionSpec*, 2> theirs{};
-  for (int64_t i = 0; i < model.config_.num_layers(); ++i) {
-    const AttentionSpec& spec = model.config_.layer(i).attention;
-    if (model.config_.layer(i).recurrence || spec.shares >= 0) continue;
-    const size_t kind = spec.window > 0 ? 1 : 0;
-    theirs.at(kind) = &spec;
-    assistant_->read_layers.at(kind) = model.config_.place(i);
-  }
-  for (const LayerSpec& layer : config_.layers) {
-    const AttentionSpec* spec = theirs.at(layer.attention.window > 0 ? 1 : 0);
-    const bool fits =
-        spec != nullptr &&
-        model.config_.num_kv_heads_of(*spec) == config_.num_kv_heads_of(layer.attention) &&
-        model.config_.head_dim_of(*spec) == config_.head_dim_of(layer.attention);
-    if (!fits) fail("its layers read keys and values of other heads");
-  }
+  if (!assistant_) throw UserError("{}: is no assistant of another model", where);
+  assistant_->find_layers(config_, model.config_, where);
   assistant_->embed = model.embedder();
   model.gives_hidden_ = true;
 }

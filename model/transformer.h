@@ -82,7 +82,6 @@ class Transformer : public LanguageModel {
   KvLayout kv_layout() const override;
   TokenSpan mask_tokens() const override { return mask_tokens_; }
   bool gives_hidden() const override { return gives_hidden_; }
-  std::span<const int64_t> read_layers() const override;
   at::Tensor forward(std::span<const SequenceStep> steps) const override;
   using LanguageModel::forward;
 

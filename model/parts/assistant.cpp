@@ -1,7 +1,7 @@
 #include "model/parts/assistant.h"
 
+#include <array>
 #include <limits>
-#include <string>
 
 #include "core/error.h"
 
@@ -39,6 +39,33 @@ Assistant::Assistant(const AssistantSpec& config, const WeightByName& weight)
   if (spec.num_clusters == 0) return;
   clusters = linear_of(kClusters, weight);
   ordering = weight(kOrdering).to(at::kLong);
+}
+
+void Assistant::find_layers(const ModelConfig& own, const ModelConfig& model,
+                            const std::string& where) {
+  const auto fail = [&](const std::string& why) {
+    throw UserError("{}: cannot guess for this {}: {}", where, model.architecture, why);
+  };
+  if (spec.hidden_size != model.hidden_size || own.vocab_size != model.vocab_size) {
+    fail(fmt::format("it is for a hidden size of {} and {} tokens, not {} and {}", spec.hidden_size,
+                     own.vocab_size, model.hidden_size, model.vocab_size));
+  }
+  std::array<const AttentionSpec*, 2> theirs{};
+  read_layers.assign(theirs.size(), 0);
+  for (int64_t i = 0; i < model.num_layers(); ++i) {
+    const LayerSpec& layer = model.layer(i);
+    if (layer.recurrence || layer.attention.shares >= 0) continue;
+    const size_t kind = layer.attention.window > 0 ? 1 : 0;
+    theirs.at(kind) = &layer.attention;
+    read_layers.at(kind) = model.place(i);
+  }
+  for (const LayerSpec& layer : own.layers) {
+    const AttentionSpec* read = theirs.at(layer.attention.window > 0 ? 1 : 0);
+    const bool fits = read != nullptr &&
+                      model.num_kv_heads_of(*read) == own.num_kv_heads_of(layer.attention) &&
+                      model.head_dim_of(*read) == own.head_dim_of(layer.attention);
+    if (!fits) fail("its layers read keys and values of other heads");
+  }
 }
 
 at::Tensor Assistant::inputs(const at::Tensor& tokens_1T, const at::Tensor& given_1TM) const {

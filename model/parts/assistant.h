@@ -2,9 +2,9 @@
 
 #include <ATen/ATen.h>
 
-#include <array>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "model/linear.h"
@@ -22,6 +22,10 @@ struct Assistant {
   static void add_weights(const ModelConfig& config, std::vector<WeightSpec>& weights);
   Assistant(const AssistantSpec& spec, const WeightByName& weight);
 
+  /// Sets read_layers to those of `model`. UserError, which names `where`, if this assistant, of
+  /// the configuration `own`, is for another one.
+  void find_layers(const ModelConfig& own, const ModelConfig& model, const std::string& where);
+
   /// [1,T,E] for the layers of tokens [1,T] and the hidden states [1,T,M] before them.
   at::Tensor inputs(const at::Tensor& tokens_1T, const at::Tensor& given_1TM) const;
   /// Logits [..,V] of hidden states [..,E]: if there are clusters, of the tokens of the best ones;
@@ -36,8 +40,7 @@ struct Assistant {
   at::Tensor ordering;  // [V], the tokens of the first cluster, of the second, ..
   /// The embeddings of the model, [1,T] to [1,T,M]; empty: there is no model yet.
   std::function<at::Tensor(const at::Tensor& tokens_1T)> embed;
-  /// LanguageModel::read_layers().
-  std::array<int64_t, 2> read_layers{};
+  std::vector<int64_t> read_layers;  // KvLayout's
 };
 
 }  // namespace predgen

@@ -22,7 +22,7 @@ std::optional<std::vector<TokenIds>> AssistantSource::propose(TokenSpan tokens,
   if (width_.best() == 0) width_.record(0, 0);
   if (!is_read || width < 1) return std::vector<TokenIds>();
   const RowsOfAnother rows =
-      room.sequence->rows_for_another(engine_.model().read_layers(), num_read);
+      room.sequence->rows_for_another(engine_.pool().layout().read_layers, num_read);
   at::Tensor given_1E = room.sequence->hidden_SE().narrow(0, num_read - 1, 1);
   TokenIds text(tokens.begin(), tokens.end()), draft;
   const TokenTree none;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <numeric>
 #include <semaphore>
-#include <thread>
 
 #include "tests/fakes/temporary_folder.h"
 #include "tests/serve/wyoming/visit.h"
@@ -141,7 +140,7 @@ TEST(SharedOpenings, ReadingEndsWhenATurnHasReadAll) {
   Home home(folder.path());
   home.engine.yield_speculation(/*tokens_a_pass=*/1);
   // All of it takes seconds, so that a turn comes in between however busy the machine is.
-  home.on_pass = [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
+  home.on_pass = [] { take(std::chrono::milliseconds(5)); };
   WyomingConversation first(home.host);
   EXPECT_TRUE(home.has_read(10));
   Talk talk(home);
