@@ -170,6 +170,7 @@ std::string identity_of(const EvalConfig& config, const TurnSet& turns, const st
                         std::map<std::string, std::string> values) {
   Hasher hasher;
   hasher.add(version);
+  for (const std::string& metric : metric_names()) hasher.add(metric);
   std::erase_if(values, [](const auto& entry) {
     const std::string& key = entry.first;
     return key == "output" || key == "workers" || key.starts_with("training_data");
