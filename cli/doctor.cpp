@@ -284,14 +284,22 @@ void report_voice(const DoctorOptions& options, const std::stop_token& stop) {
 void print_stored(const Checkpoint& checkpoint) {
   const std::unique_ptr<const StoredTensors> tensors = checkpoint.open_tensors();
   const std::vector<std::string> names = tensors->names();
-  const bool is_coded = std::ranges::any_of(
-      names, [&](const std::string& name) { return tensors->code_layout(name).has_value(); });
+  bool is_coded = false;
+  int64_t bytes = 0;  // on a CPU
+  for (const std::string& name : names) {
+    const std::optional<CodeLayout> layout = tensors->code_layout(name);
+    const int64_t count = num_values({{.name = name, .shape = tensors->shape(name).shape}});
+    bytes += layout ? QuantizedWeight::stored_bytes(*layout, count, at::kCPU) : 2 * count;
+    is_coded = is_coded || layout;
+  }
+  const std::string coded = fmt::format("so, in {:.3g} GiB (--dtype fp32 or bf16 unpacks it)",
+                                        static_cast<double>(bytes) / kGiB);
   const int64_t num_parameters = checkpoint.read_config().num_parameters();
   const auto embedding = std::ranges::find(names, kEmbeddingName);  // as load_model()
   const bool is_bfloat16 = embedding != names.end() && cpu_dtype(tensors->shape(*embedding).dtype,
                                                                  num_parameters) == at::kBFloat16;
   std::printf("Stored in %s; runs %s\n", checkpoint.read_label().type.c_str(),
-              is_coded      ? "so (--dtype fp32 or bf16 unpacks it)"
+              is_coded      ? coded.c_str()
               : is_bfloat16 ? "in bf16 (--dtype fp32 takes twice the memory)"
                             : "in fp32 on a CPU, in bf16 on a GPU (--dtype changes that)");
 }

@@ -48,17 +48,21 @@ std::shared_ptr<const EvalWeights> load_eval_weights(const EvalConfig& config,
                          .quantization = weights.quantization,
                          .has_mtp = has_mtp};
   const std::shared_ptr<Transformer> base = load_model(*checkpoint, {}, load);
-  weights.base = base;
+  std::shared_ptr<Transformer> adapted;
+  if (any_method(config, &Method::adapter)) {
+    adapted = load_model(*checkpoint, config.adapter, load);
+    check_adapter(config, !adapted->mask_tokens().empty());
+  }
+  if (has_mtp) weights.draft = base->mtp();
   if (draft) {
     LoadOptions load_draft = load;
     load_draft.guesses_for = base.get();
-    weights.draft = load_model(*draft, {}, load_draft);
+    const std::shared_ptr<Transformer> drafter = load_model(*draft, {}, load_draft);
+    if (adapted && drafter->config().assistant) drafter->guess_for(*adapted, draft->name());
+    weights.draft = drafter;
   }
-  if (any_method(config, &Method::adapter)) {
-    weights.adapted = load_model(*checkpoint, config.adapter, load);
-    check_adapter(config, !weights.adapted->mask_tokens().empty());
-  }
-  if (has_mtp) weights.draft = base->mtp();
+  weights.base = base;
+  weights.adapted = adapted;
   return std::make_shared<const EvalWeights>(std::move(weights));
 }
 

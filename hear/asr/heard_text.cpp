@@ -56,8 +56,12 @@ std::u32string key_of(std::string_view text) {
   return key;
 }
 
-std::set<std::u32string> keys_of(std::span<const char* const> texts) {
-  std::set<std::u32string> keys;
+using Keys = std::set<std::u32string>;
+
+/// Never destroyed, as the decoding thread, which has no end, may read them while the program
+/// exits.
+const Keys& keys_of(std::span<const char* const> texts) {
+  Keys& keys = *new Keys;
   for (const char* text : texts) keys.insert(key_of(text));
   return keys;
 }
@@ -78,7 +82,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
 }
 
 bool is_name(std::string_view word) {
-  static const std::set<std::u32string> kSmall = keys_of(words_between_names());
+  static const Keys& kSmall = keys_of(words_between_names());
   const std::u32string key = key_of(word);
   if (key.empty() || kSmall.contains(key)) return true;
   size_t i = 0;
@@ -91,7 +95,7 @@ bool is_name(std::string_view word) {
 
 /// "Subtitles by the Amara.org community", "Untertitel von Anna Muster".
 bool is_credit(std::string_view text) {
-  static const std::set<std::u32string> kBefore = keys_of(credits_before_names());
+  static const Keys& kBefore = keys_of(credits_before_names());
   constexpr size_t kLongestBefore = 6, kLongestName = 6;
   const std::vector<std::string_view> words = words_of(text);
   std::u32string before;
@@ -125,9 +129,8 @@ bool is_other_credit(const std::u32string& key) {
 }
 
 int64_t voice_of(std::string_view sentence) {
-  static const std::set<std::u32string> words = keys_of(invented_words()),
-                                        closings = keys_of(invented_closings()),
-                                        credits = keys_of(invented_credits());
+  static const Keys &words = keys_of(invented_words()), &closings = keys_of(invented_closings()),
+                    &credits = keys_of(invented_credits());
   const std::u32string key = key_of(sentence);
   if (words.contains(key)) return kWord;
   if (closings.contains(key)) return kClosing;

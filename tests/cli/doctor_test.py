@@ -45,6 +45,13 @@ def main():
         check("Zonos" not in whole.stdout.split("Memory, GiB")[1], "that is shared with no voice on a GPU")
     small = doctor("--model", DEMO, "--memory", "4")
     check("no" in small.stdout.split("fits into 4 GiB")[1], "it does not fit beside Zonos")
+    with tempfile.TemporaryDirectory() as scratch:
+        file = Path(scratch) / "demo.gguf"
+        subprocess.run([PREDGEN, "export", "--model", DEMO, "--output", file, "--check", "weights"], check=True,
+                       capture_output=True)
+        # 5.5 M weights, of 8.5 bits in the file.
+        stored = re.search(r"Stored in Q8_0; runs so, in (\S+) GiB", doctor("--model", file).stdout)
+        check(stored and 0.0054 < float(stored[1]) < 0.0066, "what a file in few bits takes as it is stored")
     for arguments in (["--memory", "0"], ["--context", "-1"]):
         check(doctor("--model", DEMO, *arguments).returncode == 2, f"{arguments} are refused")
     with tempfile.TemporaryDirectory() as scratch:

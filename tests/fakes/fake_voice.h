@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -33,7 +34,7 @@ class FakeVoice : public Voice {
 
   SpeedRange speeds() const override { return {0.5, 2}; }
 
-  mutable double asked_speed = 0;  // last
+  mutable std::atomic<double> asked_speed = 0;  // last
 
  private:
   const std::vector<std::string> names_;

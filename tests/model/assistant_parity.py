@@ -8,7 +8,8 @@ from pathlib import Path
 import torch
 from mtp_parity import (GUESSES, LENGTH, change_weights, check_drafted_turns, check_texts, copy_tokenizer,
                         predgen_guesses)
-from reference_models import REPOSITORY, check, make_config, make_model, norm_mean, predgen_greedy, random_rows, run
+from reference_models import (REPOSITORY, check, make_config, make_model, norm_mean, predgen, predgen_greedy,
+                              random_rows, run)
 from transformers import (Gemma4AssistantConfig, Gemma4AssistantForCausalLM, Gemma4UnifiedAssistantConfig,
                           Gemma4TextConfig, Gemma4UnifiedAssistantForCausalLM)
 from transformers.generation.candidate_generator import SinglePositionMultiTokenCandidateGenerator
@@ -31,8 +32,8 @@ TYPES = ["sliding_attention", "full_attention"] * 2
 CASES = {
     "Gemma 4": (dict(num_hidden_layers=4, layer_types=TYPES), {}),
     "Gemma 4, shared rows, clusters": (
-        dict(num_hidden_layers=6, num_kv_shared_layers=2, use_double_wide_mlp=True, vocab_size=200, vocab_size_per_layer_input=200,
-             layer_types=["sliding_attention", "full_attention"] * 3),
+        dict(num_hidden_layers=6, num_kv_shared_layers=2, use_double_wide_mlp=True, vocab_size=200,
+             vocab_size_per_layer_input=200, layer_types=["sliding_attention", "full_attention"] * 3),
         dict(use_ordered_embeddings=True, num_centroids=20, centroid_intermediate_top_k=4)),
     "Gemma 4, keys that are values": (
         dict(hidden_size_per_layer_input=0, attention_k_eq_v=True, num_global_key_value_heads=1, num_hidden_layers=4,
@@ -41,7 +42,7 @@ CASES = {
 
 
 def make_assistant(model, of_model, changes, is_unified=False):
-    """An assistant of `model`, which make_config() made with the changes `of_model`: half as wide, of the same heads."""
+    """An assistant of `model`, which make_config() made with the changes `of_model`: half as wide, the same heads."""
     hidden_size = model.config.hidden_size
     shared = ("vocab_size", "num_global_key_value_heads", "attention_k_eq_v", "max_position_embeddings")
     text = make_config("gemma4", **{key: of_model[key] for key in shared if key in of_model},
@@ -139,6 +140,8 @@ def check_conversations(scratch):
     make_assistant(model, changes, {}).save_pretrained(drafter)
     copy_tokenizer(folder)
     check_drafted_turns(folder, drafter, scratch)
+    doctor = predgen("doctor", "--model", drafter)
+    check("none: that of the model that it guesses for" in doctor, f"doctor asks for no tokenizer: {doctor}")
     check_refused(folder, drafter, model, scratch)
 
 

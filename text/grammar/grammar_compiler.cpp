@@ -243,6 +243,7 @@ std::shared_ptr<const Grammar> GrammarCompiler::compile(const AnswerRules& rules
     throw UserError("{} takes more than {} s of a processor to compile: make it smaller",
                     name_of(rules), kMostSeconds);
   }
+  thread_.join();  // an error is then this thread's alone
   std::shared_ptr<const Grammar> grammar = work_.get();
   keep(rules, grammar);
   return grammar;
