@@ -253,10 +253,7 @@ std::vector<CheckpointFile> HuggingFaceFolder::check_files() const {
   std::vector<CheckpointFile> files;
   check_weight_files(files);
   if (!has_tokenizer()) {
-    files.push_back(
-        read_config().assistant
-            ? CheckpointFile{"tokenizer", "none: that of the model that it guesses for"}
-            : CheckpointFile{"tokenizer.json", "MISSING, and no tokenizer.model", true});
+    files.push_back({"tokenizer.json", "MISSING, and no tokenizer.model", true});
     return files;
   }
   const auto check = [&](const char* name, const char* if_missing) {

@@ -143,8 +143,14 @@ class FileReport {
   int num_missing_ = 0;
 };
 
-void report_files(const Checkpoint& checkpoint, FileReport& report) {
-  for (const CheckpointFile& file : checkpoint.check_files()) report.line(file);
+void report_files(const Checkpoint& checkpoint, const ModelConfig& config, FileReport& report) {
+  for (CheckpointFile file : checkpoint.check_files()) {
+    const bool is_tokenizer = file.name == "tokenizer.json" && file.is_missing;
+    if (config.assistant && is_tokenizer) {
+      file = {file.name, "none: that of the model that it guesses for"};
+    }
+    report.line(file);
+  }
   if (!checkpoint.has_tokenizer()) return;
   try {
     const auto tokenizer = load_tokenizer(checkpoint.read_tokenizer({}));
@@ -342,7 +348,7 @@ void run_doctor(const DoctorOptions& options, const std::stop_token& stop) {
   print_passes("a GPU", GpuPass::refusal(config));
   std::printf("Files\n");
   FileReport report;
-  report_files(*checkpoint, report);
+  report_files(*checkpoint, config, report);
   if (report.num_missing() == 0) print_stored(*checkpoint);
   const bool has_mtp =
       report.num_missing() == 0 && has_mtp_weights(*checkpoint->open_tensors(), config);
