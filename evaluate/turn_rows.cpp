@@ -188,10 +188,12 @@ const std::vector<Metric>& metrics() {
       {"values_to_repeat", [](Row row) { return as_double(row.repeated_values.num_values); }},
       {"values_repeated", [](Row row) { return as_double(row.repeated_values.num_repeated); }},
       {"right_call", of_tools([](Tools tools, Row) { return as_share(tools.is_right); })},
-      {"right_call_told", of_tools([](Tools tools, Row row) {
-         const bool is_told =
-             tools.calls.empty() || row.result.metrics.result_audio_latency.has_value();
-         return tools.is_right ? as_share(*tools.is_right && is_told) : std::nullopt;
+      {"right_call_told", of_tools([](Tools tools, Row row) -> std::optional<double> {
+         const TurnMetrics& metrics = row.result.metrics;
+         const bool is_told = tools.calls.empty() || metrics.result_audio_latency.has_value();
+         const bool is_mute = !metrics.audio_latency && !row.result.text.empty();
+         if (!tools.is_right || (*tools.is_right && !is_told && is_mute)) return std::nullopt;
+         return as_share(*tools.is_right && is_told);
        })},
       {"right_tool", of_tools([](Tools tools, Row) { return as_share(tools.is_right_tool); })},
       {"malformed_calls",

@@ -45,6 +45,25 @@ TEST(HeardShare, IsNothingForWhatWasNotDraftedAhead) {
             std::nullopt);  // thrown away, and found once more
 }
 
+TEST(TurnRows, WhetherAResultWasToldIsNotKnownWithoutSound) {
+  TurnSet set;
+  set.turns.resize(1);
+  EvalRow row;
+  row.tools.emplace().calls.push_back({.id = "", .name = "find", .arguments = "{}"});
+  row.tools->is_right = true;
+  row.result.text = "It is 20.";
+  const auto told = [&] {
+    EvalRun run;
+    run.rows.push_back(row);
+    return to_json(run, set)["rows"][0]["right_call_told"];
+  };
+  EXPECT_TRUE(told().is_null());
+  row.result.metrics.audio_latency = 0.5;
+  EXPECT_EQ(told(), false);
+  row.result.metrics.result_audio_latency = 0.5;
+  EXPECT_EQ(told(), true);
+}
+
 TEST(TurnRounds, CountsTheUsersTurns) {
   std::vector<EvalTurn> turns(4);
   turns[1].history = {{"user", "x"}, {"assistant", "y"}};
