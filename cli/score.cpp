@@ -95,8 +95,10 @@ at::Tensor guesses_of(const std::shared_ptr<const Transformer>& model,
   Sequence sequence = engine.make_sequence(std::ssize(ids));
   sequence.append(ids);
   engine.run({.sequence = &sequence});
-  std::unique_ptr<DraftSource> source = std::make_unique<MtpSource>(drafts, DraftWidth(kGuesses));
-  if (!drafts.pool().layout().read_layers.empty()) {
+  std::unique_ptr<DraftSource> source;
+  if (drafts.pool().layout().read_layers.empty()) {
+    source = std::make_unique<MtpSource>(drafts, DraftWidth(kGuesses));
+  } else {
     source = std::make_unique<AssistantSource>(drafts, DraftWidth(kGuesses));
   }
   at::Tensor guesses = at::zeros({std::ssize(ids) - 1, kGuesses}, at::kLong);

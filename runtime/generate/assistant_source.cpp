@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/generate/choices.h"
+#include "runtime/generate/mtp_source.h"
 
 namespace predgen {
 
@@ -24,28 +24,27 @@ std::optional<std::vector<TokenIds>> AssistantSource::propose(TokenSpan tokens,
   const RowsOfAnother rows =
       room.sequence->rows_for_another(engine_.pool().layout().read_layers, num_read);
   at::Tensor given_1E = room.sequence->hidden_SE().narrow(0, num_read - 1, 1);
-  TokenIds text(tokens.begin(), tokens.end()), draft;
-  const TokenTree none;
-  while (std::ssize(draft) < width) {
+  const auto place = [&](TokenId token) {
     sequence_.truncate(0);
-    sequence_.append(TokenSpan(&text.back(), 1));
-    const EngineResult pass = engine_.run({.sequence = &sequence_,
-                                           .given_PE = given_1E,
-                                           .read = &rows,
-                                           .priority = config.priority,
-                                           .should_stop = config.should_stop});
-    if (!pass.logits) return std::nullopt;
-    const TokenId next = Choices(config, *pass.logits, text, none).after({});
-    if (next == kNoToken) break;
-    draft.push_back(next);
-    text.push_back(next);
-    const bool is_full = std::ssize(draft) - room.tree.num_known(draft) >= room.left();
-    if (is_full || is_stop_token(config.stop_tokens, next)) break;
-    given_1E = sequence_.hidden_SE().clone();
-  }
-  last_ = {TokenIds(tokens.begin(), tokens.end()), draft};
-  if (draft.empty()) return std::vector<TokenIds>();
-  return std::vector<TokenIds>{std::move(draft)};
+    sequence_.append(TokenSpan(&token, 1));
+  };
+  place(tokens.back());
+  const auto run = [&] {
+    return engine_.run({.sequence = &sequence_,
+                        .given_PE = given_1E,
+                        .read = &rows,
+                        .priority = config.priority,
+                        .should_stop = config.should_stop});
+  };
+  std::optional<TokenIds> draft =
+      guess_one_by_one(tokens, width, config, room, run, [&](TokenId next) {
+        given_1E = sequence_.hidden_SE().clone();
+        place(next);
+      });
+  if (!draft) return std::nullopt;
+  last_ = {TokenIds(tokens.begin(), tokens.end()), *draft};
+  if (draft->empty()) return std::vector<TokenIds>();
+  return std::vector<TokenIds>{std::move(*draft)};
 }
 
 }  // namespace predgen

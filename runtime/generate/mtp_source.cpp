@@ -7,6 +7,26 @@
 
 namespace predgen {
 
+std::optional<TokenIds> guess_one_by_one(TokenSpan tokens, int64_t width,
+                                         const GenerationConfig& config, const DraftRoom& room,
+                                         const std::function<EngineResult()>& run,
+                                         const std::function<void(TokenId)>& append) {
+  TokenIds text(tokens.begin(), tokens.end()), draft;
+  const TokenTree none;
+  while (std::ssize(draft) < width) {
+    const EngineResult pass = run();
+    if (!pass.logits) return std::nullopt;
+    const TokenId next = Choices(config, *pass.logits, text, none).after({});
+    if (next == kNoToken) break;
+    draft.push_back(next);
+    text.push_back(next);
+    const bool is_full = std::ssize(draft) - room.tree.num_known(draft) >= room.left();
+    if (is_full || is_stop_token(config.stop_tokens, next)) break;
+    append(next);
+  }
+  return draft;
+}
+
 MtpSource::MtpSource(Engine& engine, DraftWidth width)
     : engine_(engine),
       width_(std::move(width)),
@@ -30,30 +50,22 @@ std::optional<std::vector<TokenIds>> MtpSource::propose(TokenSpan tokens,
   sequence_.replace(tokens.subspan(1));
   at::Tensor given_PE = room.sequence->hidden_SE().narrow(0, sequence_.num_cached(),
                                                           num_read - sequence_.num_cached());
-  TokenIds text(tokens.begin(), tokens.end()), draft;
-  const TokenTree none;
-  while (std::ssize(draft) < width) {
-    const EngineResult pass = engine_.run({.sequence = &sequence_,
-                                           .given_PE = given_PE,
-                                           .priority = config.priority,
-                                           .should_stop = config.should_stop});
-    if (!pass.logits) {
-      sequence_.truncate(num_read);
-      return std::nullopt;
-    }
-    const TokenId next = Choices(config, *pass.logits, text, none).after({});
-    if (next == kNoToken) break;
-    draft.push_back(next);
-    text.push_back(next);
-    const bool is_full = std::ssize(draft) - room.tree.num_known(draft) >= room.left();
-    if (is_full || is_stop_token(config.stop_tokens, next)) break;
-    given_PE = sequence_.hidden_SE().narrow(0, sequence_.size() - 1, 1).clone();
-    sequence_.append(TokenIds{next});
-  }
+  const auto run = [&] {
+    return engine_.run({.sequence = &sequence_,
+                        .given_PE = given_PE,
+                        .priority = config.priority,
+                        .should_stop = config.should_stop});
+  };
+  std::optional<TokenIds> draft =
+      guess_one_by_one(tokens, width, config, room, run, [&](TokenId next) {
+        given_PE = sequence_.hidden_SE().narrow(0, sequence_.size() - 1, 1).clone();
+        sequence_.append(TokenIds{next});
+      });
   sequence_.truncate(num_read);  // its own hidden states stand in for the model's no longer
-  last_ = {TokenIds(tokens.begin(), tokens.end()), draft};
-  if (draft.empty()) return std::vector<TokenIds>();
-  return std::vector<TokenIds>{std::move(draft)};
+  if (!draft) return std::nullopt;
+  last_ = {TokenIds(tokens.begin(), tokens.end()), *draft};
+  if (draft->empty()) return std::vector<TokenIds>();
+  return std::vector<TokenIds>{std::move(*draft)};
 }
 
 }  // namespace predgen

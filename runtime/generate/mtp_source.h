@@ -1,11 +1,21 @@
 #pragma once
 
+#include <functional>
+#include <optional>
+
 #include "runtime/engine/engine.h"
 #include "runtime/generate/answer_constraint.h"
 #include "runtime/generate/draft_source.h"
 #include "runtime/generate/draft_width.h"
 
 namespace predgen {
+
+/// Up to `width` guesses after `tokens`, in a pass each. `run` returns the logits after the last
+/// token, `append` goes on by a guess. nullopt: stopped.
+std::optional<TokenIds> guess_one_by_one(TokenSpan tokens, int64_t width,
+                                         const GenerationConfig& config, const DraftRoom& room,
+                                         const std::function<EngineResult()>& run,
+                                         const std::function<void(TokenId)>& append);
 
 /// What the layer that a model was published with to guess its next tokens says, as one
 /// continuation (ModelConfig::mtp(); DeepSeek-V3, arXiv 2412.19437, section 2.2). It reads the
