@@ -34,7 +34,8 @@ def unended(text):
 def load(model_file):
     folder, name = str(Path(model_file).parent), Path(model_file).name
     tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=name)
-    model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=name, dtype=torch.bfloat16,
+    dtype = torch.bfloat16 if torch.ops.mkldnn._is_mkldnn_bf16_supported() else torch.float32
+    model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=name, dtype=dtype,
                                                  quantization_config=GgufConfig(dequantize=True))
     return model, tokenizer
 
@@ -54,11 +55,12 @@ def said(role, text):
 @torch.inference_mode()
 def hidden_states(model, tokenizer, texts, earlier=("",), progress=None):
     """`texts`: (line, source, text). `earlier`: what was said before, as the template writes it; batches take these
-    in turn. Returns the places, and the final hidden state of each, bfloat16 [P,E]: what the head reads."""
+    in turn. Returns the places, and the final hidden state of each, [P,E]: what the head reads."""
     encode = lambda text: tokenizer.encode(text, add_special_tokens=False)
     befores = [encode(said("system", SYSTEM) + text + "<|im_start|>user\n") for text in earlier]
-    caches = [model(torch.tensor([before]).repeat(BATCH, 1), use_cache=True, logits_to_keep=1).past_key_values
-              for before in befores]
+    caches = [model(torch.tensor([before]), use_cache=True, logits_to_keep=1).past_key_values for before in befores]
+    for cache in caches:
+        cache.batch_repeat_interleave(BATCH)
     rows = sorted(((line, source, encode(text)) for line, source, text in texts if text), key=lambda row: len(row[2]))
     rows = [row for row in rows if len(row[2]) <= LONGEST]
     places, states = [], []

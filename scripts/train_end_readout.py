@@ -4,15 +4,16 @@
 usage: train_end_readout.py MODEL.gguf PROMPTS OUTPUT.safetensors [COUNT]
        train_end_readout.py --bind MODEL READOUT.safetensors    writes into a readout that it is for this model
 
-  MODEL.gguf   with ChatML's template, as smollm2 has
+  MODEL.gguf   with ChatML's template, as smollm2 and qwen-coder-0.5b have
   PROMPTS      JSON lines with "text" and "source" (prompts/train.jsonl, docs/data.md)
   COUNT        random requests (48000)
 
 Each request is examined after each of its words: half of them in lower case without punctuation, half as they are
 written, a third of all after an earlier question and its answer (data/samples). The network reads the final hidden
-state. predgen has logits, not hidden states. The logits of 1,024 tokens determine the state, as its products with as
-many rows of the head, so the first layer is written as one over these logits. Takes half an hour of one core for 48,000
-requests and writes 0.5 MB. Needs PyPI `torch`, `transformers`, `gguf` and `safetensors`.
+state. predgen has logits, not hidden states. The logits of more tokens than the state is wide determine the state, as
+its products with as many rows of the head, so the first layer is written as one over these logits. Takes half an hour
+of one core for 48,000 requests to a model of 135 million weights, and longer in proportion to the weights; writes 0.5
+to 1 MB. Needs PyPI `torch`, `transformers`, `gguf` and `safetensors`.
 """
 import itertools
 import json
@@ -26,7 +27,7 @@ from safetensors.torch import load_file, save_file
 
 from end_places import hidden_states, load, plain, requests, said, unended
 
-WIDTH, NUM_TOKENS = 128, 1024
+WIDTH = 128
 EPOCHS, BATCH, RATE, DECAY = 8, 1024, 2e-3, 1e-2
 READOUT = "ends.safetensors"
 SAMPLES = Path(__file__).resolve().parents[1] / "data" / "samples"
@@ -94,7 +95,8 @@ def fit(states, is_end):
 
 def over_logits(network, mean, deviation, head, prior):
     """The tensors of the file. `head` [V,E]. `prior`: the share of ends among the places that it learnt from."""
-    tokens = torch.randperm(len(head))[:NUM_TOKENS].sort().values
+    num_tokens = max(1024, head.shape[1] * 4 // 3)
+    tokens = torch.randperm(len(head))[:num_tokens].sort().values
     first, last = network[1], network[4]
     weight = first.weight / deviation
     from_logits = torch.linalg.pinv(head[tokens].double())  # [E,S]
