@@ -20,7 +20,7 @@ build=build before='' output=build/gpu_bundle archive=0
 while [ $# -gt 0 ]; do
   case $1 in
     --build | --before | --output)
-      [ $# -ge 2 ] && [ -n "$2" ] || die "$1 needs a folder"
+      [ -n "${2:-}" ] || die "$1 needs a folder"
       declare "${1#--}=${2%/}"
       shift
       ;;
@@ -78,6 +78,7 @@ cp -r data/samples "$output/share/data"
 cp tests/cli/tiny_zonos.py "$output/python/cli"
 cp tests/voice/zonos/zonos_models.py "$output/python/voice/zonos"
 cp scripts/{random_model,gpu_first,gpu_trials}.py "$output/python"
+# shellcheck disable=SC2016
 printf '%s\n' '#!/bin/sh' 'exec "${PREDGEN_PYTHON:-python3}" "$(dirname "$0")/python/gpu_first.py" "$@"' >"$output/first.sh"
 chmod +x "$output/first.sh"
 version=$("$python" -c 'import torch; print(torch.__version__.split("+")[0])')
