@@ -2,7 +2,7 @@
 through the whole chain of real parts in real time.
 
 usage: talk_waits.py PREDGEN PROMPTS [--count N] [--pause SECONDS] [--noise DB] [--voice VOICE] [--record FILE]
-                     [NAME=OPTIONS ..]
+                     [--model MODEL] [--recogniser RECOGNISER] [NAME=OPTIONS ..]
 
   PROMPTS       JSON lines with "text", which a voice reads, or a folder of WAV files that people spoke, with the
                 words of FILE.wav in FILE.txt where they are known; N of them, evenly spread (60)
@@ -11,6 +11,7 @@ usage: talk_waits.py PREDGEN PROMPTS [--count N] [--pause SECONDS] [--noise DB] 
   DB            adds noise as of a fan (half as strong each octave up), quieter than the voice by so many decibels
   VOICE         the voice that reads: a Piper voice's folder (joe in the models folder), or hibari, which also answers
   FILE          gets what was heard and when, in the first way, for `predgen eval` with turns.kind: recorded_asr
+  MODEL, RECOGNISER  as `predgen talk` takes them, a name or a folder of your own, in ways that do not name one
   NAME=OPTIONS  ways to run `predgen talk`, instead of: as it is, by sound alone, and a plain cascade after a fixed pause
 
 Prints a row for each way. The wait is from the last voiced sample to the first that can be played. A turn is cut
@@ -234,9 +235,15 @@ def main():
     arguments.add_argument("--noise", type=float)
     arguments.add_argument("--voice")
     arguments.add_argument("--record", type=pathlib.Path)
+    arguments.add_argument("--model", default="")
+    arguments.add_argument("--recogniser", default="")
     arguments.add_argument("ways", nargs="*")
     given = arguments.parse_intermixed_args()
     ways = dict(way.split("=", 1) for way in given.ways) or WAYS
+    for option in ("model", "recogniser"):
+        if value := getattr(given, option):
+            ways = {name: f"{options} --{option} {shlex.quote(value)}" if f"--{option}" not in options else options
+                    for name, options in ways.items()}
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         if os.path.isdir(given.prompts):

@@ -18,6 +18,7 @@
 #include "runtime/generate/answer_constraint.h"
 #include "runtime/generate/generation_defaults.h"
 #include "runtime/generate/make_generator.h"
+#include "runtime/generate/model_source.h"
 #include "runtime/generate/token_constraint.h"
 #include "text/grammar/grammar_compiler.h"
 #include "text/streaming_text.h"

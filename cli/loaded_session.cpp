@@ -16,6 +16,7 @@
 #include "data/repetition.h"
 #include "model/stream_priority.h"
 #include "runtime/converse/words_end.h"
+#include "runtime/generate/model_source.h"
 #include "runtime/speech/make_speaker.h"
 #include "voice/make_voice.h"
 

@@ -9,7 +9,7 @@
 
 #include "checkpoint/load_model.h"
 #include "core/error.h"
-#include "runtime/generate/model_source.h"
+#include "runtime/generate/make_generator.h"
 
 namespace predgen::cli {
 
@@ -64,15 +64,6 @@ std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const Mo
                      .guesses_for = guesses_for,
                      .prepares_passes = prepares_passes,
                      .on_progress = shown});
-}
-
-std::unique_ptr<const Checkpoint> open_draft_model(const std::string& draft_model,
-                                                   const Checkpoint& model,
-                                                   const Tokenizer* tokenizer) {
-  if (draft_model.empty() || draft_model == kOwnLayer) return nullptr;
-  std::unique_ptr<const Checkpoint> draft = open_checkpoint(draft_model);
-  if (tokenizer) check_draft_model(*tokenizer, model, *draft);
-  return draft;
 }
 
 std::shared_ptr<const Transformer> set_up_draft_model(const Checkpoint* draft, Transformer& model,

@@ -7,9 +7,7 @@
 #include "cli/command.h"
 #include "model/load_options.h"
 #include "model/transformer.h"
-#include "runtime/generate/make_generator.h"
 #include "text/token_ids.h"
-#include "text/tokenizer.h"
 
 namespace predgen::cli {
 
@@ -27,11 +25,6 @@ std::unique_ptr<Transformer> set_up_model(const Checkpoint& checkpoint, const Mo
                                           const std::string& draft_model = {},
                                           Transformer* guesses_for = nullptr);
 
-/// The checkpoint of a draft model for `model`, whose tokenizer (null: not known) it must have.
-/// Null without one, or for kOwnLayer.
-std::unique_ptr<const Checkpoint> open_draft_model(const std::string& draft_model,
-                                                   const Checkpoint& model,
-                                                   const Tokenizer* tokenizer);
 /// The draft model for a model with these options: loaded the same way, without an adapter. `draft`
 /// null: the model's own layer, or null.
 std::shared_ptr<const Transformer> set_up_draft_model(const Checkpoint* draft, Transformer& model,

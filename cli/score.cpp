@@ -14,6 +14,7 @@
 #include "core/json.h"
 #include "runtime/generate/assistant_source.h"
 #include "runtime/generate/make_generator.h"
+#include "runtime/generate/model_source.h"
 #include "runtime/generate/mtp_source.h"
 #include "tensors/safetensors.h"
 #include "text/tokenizer.h"
@@ -96,10 +97,10 @@ at::Tensor guesses_of(const std::shared_ptr<const Transformer>& model,
   sequence.append(ids);
   engine.run({.sequence = &sequence});
   std::unique_ptr<DraftSource> source;
-  if (drafts.pool().layout().read_layers.empty()) {
-    source = std::make_unique<MtpSource>(drafts, DraftWidth(kGuesses));
-  } else {
+  if (AssistantSource::can_use(drafts)) {
     source = std::make_unique<AssistantSource>(drafts, DraftWidth(kGuesses));
+  } else {
+    source = std::make_unique<MtpSource>(drafts, DraftWidth(kGuesses));
   }
   at::Tensor guesses = at::zeros({std::ssize(ids) - 1, kGuesses}, at::kLong);
   for (size_t length = 2; length <= ids.size(); ++length) {

@@ -33,13 +33,10 @@ std::shared_ptr<const EvalWeights> load_eval_weights(const EvalConfig& config,
   const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(model);
   EvalWeights weights{.tokenizer = load_tokenizer(checkpoint->read_tokenizer(config.chat_template)),
                       .quantization = parse_quantization(config.quantize)};
-  std::unique_ptr<const Checkpoint> draft;
-  const bool drafts = any_method(config, &Method::draft_model);
-  const bool has_mtp = drafts && config.draft_model == kOwnLayer;
-  if (drafts && !has_mtp) {
-    draft = open_checkpoint(config.draft_model);
-    check_draft_model(*weights.tokenizer, *checkpoint, *draft);
-  }
+  const std::string draft_model =
+      any_method(config, &Method::draft_model) ? config.draft_model.string() : "";
+  const bool has_mtp = draft_model == kOwnLayer;
+  const auto draft = open_draft_model(draft_model, *checkpoint, weights.tokenizer.get());
   if (any_method(config, &Method::past_answers)) {
     weights.past_answers = data::read_past_answers(config.past_answers, *weights.tokenizer);
   }

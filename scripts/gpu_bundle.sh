@@ -10,7 +10,7 @@
 #   --archive      also DIR.tar.gz, half the size
 #
 # The programs need the torch that they were compiled against. They have code for the GPUs that the build was made
-# for (PREDGEN_CUDA_ARCHITECTURES).
+# for (PREDGEN_CUDA_ARCHITECTURES). A third of the bundle are the libraries of Parquet (PREDGEN_PARQUET=OFF).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -32,9 +32,10 @@ while [ $# -gt 0 ]; do
 done
 [ ! -e "$output" ] || [ -e "$output/made_for" ] || die "$output is there and no bundle: give another --output"
 for program in predgen cuda_test libpredgen_cuda.so; do
-  [ -e "$build/$program" ] || die "no $build/$program: make a build with tests and CUDA (scripts/build.sh --all --with-tests --gpu)"
+  [ -e "$build/$program" ] || die "no $build/$program: scripts/build.sh --all --with-tests --gpu makes it in build"
 done
 python=$(sed -n 's/^PREDGEN_PYTHON:[A-Z]*=//p' "$build/CMakeCache.txt")
+[ -n "$python" ] || die "$build was made with a LibTorch folder: make a build with the torch of PyPI"
 torch=$("$python" -c 'import os, torch; print(os.path.dirname(torch.__file__))')
 
 rm -rf "$output"
@@ -45,16 +46,18 @@ programs=(predgen cuda_test libpredgen_cuda.so)
 for program in "${programs[@]}"; do
   strip -o "$output/bin/$program" "$build/$program"
 done
+made=("${programs[@]/#/$build/}")
 if [ -n "$before" ]; then
   mkdir "$output/before"
   for program in predgen libpredgen_cuda.so; do
     [ -e "$before/$program" ] || die "no $before/$program"
     strip -o "$output/before/$program" "$before/$program"
+    made+=("$before/$program")
   done
 fi
 
 # What the programs load, except torch, CUDA, glibc and the compiler's libraries, which the target has.
-for program in "${programs[@]}"; do ldd "$build/$program"; done | awk '$2 == "=>" {print $1, $3}' | sort -u |
+for program in "${made[@]}"; do ldd "$program"; done | awk '$2 == "=>" {print $1, $3}' | sort -u |
   while read -r name path; do
     [ "$path" != not ] || die "$name is not found"
     case $path in "$torch"/* | */nvidia/*) continue ;; esac
@@ -78,11 +81,14 @@ cp -r data/samples "$output/share/data"
 cp tests/cli/tiny_zonos.py "$output/python/cli"
 cp tests/voice/zonos/zonos_models.py "$output/python/voice/zonos"
 cp scripts/{random_model,gpu_first,gpu_trials}.py "$output/python"
-# shellcheck disable=SC2016
-printf '%s\n' '#!/bin/sh' 'exec "${PREDGEN_PYTHON:-python3}" "$(dirname "$0")/python/gpu_first.py" "$@"' >"$output/first.sh"
+cat >"$output/first.sh" <<'SH'
+#!/bin/sh
+exec "${PREDGEN_PYTHON:-python3}" "$(dirname "$0")/python/gpu_first.py" "$@"
+SH
 chmod +x "$output/first.sh"
 version=$("$python" -c 'import torch; print(torch.__version__.split("+")[0])')
-printf 'torch=%s\ncommit=%s\n' "$version" "$(git describe --always --dirty 2>/dev/null || echo unknown)" >"$output/made_for"
+commit=$(git describe --always --dirty 2>/dev/null || echo unknown)
+printf 'torch=%s\ncommit=%s\n' "$version" "$commit" >"$output/made_for"
 
 echo "gpu_bundle: made $output, $(du -sm --apparent-size "$output" | cut -f1) MiB; on the GPU machine: $output/first.sh"
 [ "$archive" = 0 ] || tar -czf "$output.tar.gz" -C "$(dirname "$output")" "$(basename "$output")"

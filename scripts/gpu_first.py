@@ -3,10 +3,10 @@
 usage: first.sh [--device cuda|cpu] [--seconds N]
 
   --device   cpu: every step on the CPU with small shapes, which shows that the bundle is whole
-  --seconds  that all of it may take (540); steps for which too little is left are named and left out
+  --seconds  that all of it may take (540); what there is no time for is named and left out
 
 Part of the bundle that scripts/gpu_bundle.sh makes. Needs x86-64, Python with the torch of the bundle's `made_for`
-($PREDGEN_PYTHON, or python3; the voice also needs safetensors and transformers) and 35 GB in $TMPDIR. $OUT (out/ in
+($PREDGEN_PYTHON, or python3; the voice also needs safetensors and transformers) and 20 GB in $TMPDIR. $OUT (out/ in
 the bundle) gets summary.txt, a page, and logs.tgz; both are kept current, so that a run which is cut off tells what it
 knew. The exit status is 1 if a step failed.
 """
@@ -17,6 +17,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -28,11 +29,50 @@ import torch
 BUNDLE = pathlib.Path(__file__).resolve().parents[1]
 PYTHON = BUNDLE / "python"
 SHARE = BUNDLE / "share"
-# Small tests of our kernels: under a sanitizer each access is checked, some hundred times as slow.
-SANITIZED = "GpuMatrixOnDevice.*/cuda:LanguageModelOnDevice.KernelsGive*/cuda"
-COUNTED = "regex:group_product|wide_product|attend|merge|norm|place_heads|gate"
+# A product and a pass by our kernels: a sanitizer checks each access, some hundred times as slow.
+SANITIZED = "GpuMatrixOnDevice.NaN*/cuda:LanguageModelOnDevice.KernelsGive*/cuda"
+COUNTED = "regex:^(group_product|wide_product|attend|merge|norm|place_heads|gate)_kernel$"
 COUNTERS = ("gpu__time_duration.sum", "dram__bytes_read.sum", "sm__warps_active.avg.pct_of_peak_sustained_active",
             "sm__inst_issued.avg.pct_of_peak_sustained_active", "l1tex__data_bank_conflicts_pipe_lsu.sum")
+# Of these kernels: a model is prepared with 32 kinds of passes, three times each, which have some 280.
+LAUNCHES_BEFORE = 30000
+
+
+class Wrong(Exception):
+    """What a step says is not what it should say."""
+
+
+running = set()  # process groups
+
+
+def end(group):
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def run_group(command, limit, stdout, stderr):
+    """What is wrong, or "". At the limit all that the command has started ends."""
+    try:
+        process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
+                                   start_new_session=True)
+    except OSError as error:
+        return str(error)
+    running.add(process.pid)
+    try:
+        status = process.wait(timeout=max(limit, 0))
+        return f"exit status {status}" if status else ""
+    except subprocess.TimeoutExpired:
+        return f"not done after {limit:.0f} s"
+    finally:
+        end(process.pid)
+        running.discard(process.pid)
+        process.wait()
+
+
+def read(path):
+    return path.read_text(errors="replace") if path.exists() else ""
 
 
 class Try:
@@ -42,11 +82,11 @@ class Try:
         self.logs = scratch / "logs"
         self.logs.mkdir()
         self.summary = (out / "summary.txt").open("w")
-        libraries = [pathlib.Path(torch.__file__).parent / "lib", BUNDLE / "lib",
-                     *pathlib.Path(torch.__file__).parents[1].glob("nvidia/*/lib")]
-        # Only for predgen's programs: the bundle's libraries are not for anything else here.
-        self.env = ["env", "LD_LIBRARY_PATH=" + ":".join(map(str, libraries)), f"ESPEAK_DATA_PATH={SHARE}",
-                    f"PREDGEN_REQUIRE_CUDA={int(self.on_gpu)}"]
+        package = pathlib.Path(torch.__file__).parent
+        libraries = [package / "lib", *package.parent.glob("nvidia/*/lib"), BUNDLE / "lib", "/usr/local/nvidia/lib64",
+                     os.environ.get("LD_LIBRARY_PATH", "")]
+        self.env = ["env", "LD_LIBRARY_PATH=" + ":".join(str(library) for library in libraries if str(library)),
+                    f"ESPEAK_DATA_PATH={SHARE}", f"PREDGEN_REQUIRE_CUDA={int(self.on_gpu)}"]
         self.predgen = [*self.env, BUNDLE / "bin/predgen"]
         self.cuda_test = [*self.env, BUNDLE / "bin/cuda_test"]
 
@@ -55,49 +95,43 @@ class Try:
             print(line, file=file, flush=True)
 
     def keep(self):
-        new = self.scratch / "logs.tgz"
+        new = self.out / "logs.tgz.new"
         with tarfile.open(new, "w:gz") as file:
             file.add(self.logs, "logs")
-        shutil.copy(new, self.out / "logs.tgz")
+        os.replace(new, self.out / "logs.tgz")
 
     def left(self):
         return self.end - time.monotonic()
 
-    def fail(self, line):
+    def fail(self, line, log=""):
         self.failed = True
         self.say(f"FAILED {line}")
+        for row in log.splitlines()[-6:]:
+            self.say("    | " + row[:200])
 
     def step(self, name, limit, command, tells=lambda output: ""):
-        """The command's stdout; None if it failed, or was left out. `tells` makes of it what the summary's line says."""
+        """The command's stdout; None if it failed, or was left out. `tells`: what the summary says of it."""
         if self.left() < 10:
             self.fail(f"{name}: left out, as the time is over")
             return None
-        begin, limit = time.monotonic(), min(limit, self.left())
-        log = self.logs / (re.sub(r"\W+", "_", name) + ".txt")
-        with log.open("w") as file:
-            print(*command, file=file, flush=True)
-            try:
-                done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=file, text=True,
-                                      timeout=limit, stdin=subprocess.DEVNULL)
-                file.write(done.stdout)
-                problem = f"exit status {done.returncode}" if done.returncode else ""
-            except subprocess.TimeoutExpired:
-                problem = f"not done after {limit:.0f} s"
-            except OSError as error:
-                problem = str(error)
+        begin = time.monotonic()
+        log = self.logs / re.sub(r"\W+", "_", name)
+        out, errors = log.with_suffix(".txt"), log.with_suffix(".stderr.txt")
+        with out.open("w") as stdout, errors.open("w") as stderr:
+            print(*command, file=stderr, flush=True)
+            problem = run_group(command, min(limit, self.left()), stdout, stderr)
+        output = read(out)
         took = f"{time.monotonic() - begin:.0f} s, at {time.monotonic() - self.begin:.0f} s"
-        if not problem:
-            try:
-                told = tells(done.stdout)
-                self.say(f"ok {name}{': ' if told else ''}{told} ({took})")
-            except (ValueError, KeyError, TypeError, IndexError) as error:
-                problem = f"it says something else: {error!r}"
+        try:
+            told = "" if problem else tells(output)
+        except (Wrong, ValueError, KeyError, TypeError, IndexError) as error:
+            problem = f"it says something else: {error!r}"
         if problem:
-            self.fail(f"{name}: {problem} ({took})")
-            for line in log.read_text(errors="replace").splitlines()[1:][-6:]:
-                self.say("    | " + line[:200])
+            self.fail(f"{name}: {problem} ({took})", "\n".join(read(errors).splitlines()[1:]) or output)
+        else:
+            self.say(f"ok {name}{': ' if told else ''}{told} ({took})")
         self.keep()
-        return None if problem else done.stdout
+        return None if problem else output
 
 
 def head(run):
@@ -113,60 +147,76 @@ def head(run):
 
 
 def module(run):
-    """Whether the module is found and the demo model says on the GPU what it says on the CPU."""
-    missing = subprocess.run([*run.env, "ldd", "-r", BUNDLE / "bin/libpredgen_cuda.so"], capture_output=True, text=True)
-    for line in re.findall(r".*(?:undefined symbol|not found).*", missing.stdout + missing.stderr)[:3]:
-        run.fail(f"module: {line.strip()}")
-    run.step("doctor", 60, [*run.predgen, "doctor"], lambda output: re.search(r"GPU +(.*)", output)[1])
+    """Whether the module is found, and the demo model says on the device what it says on the CPU."""
+    run.step("module", 30, [*run.env, "ldd", "-r", BUNDLE / "bin/libpredgen_cuda.so"], all_found)
+
+    def gpu(output):
+        found = re.search(r"GPU +(.*)", output)[1]
+        if run.on_gpu and re.search(r"none|cannot|no kernels", found):
+            raise Wrong(found)
+        return found
+    run.step("doctor", 60, [*run.predgen, "doctor"], gpu)
 
     def text(device):
-        return run.step(f"demo model on {device}", 60, [*run.predgen, "generate", "--model", SHARE / "checkpoints/demo",
-                        "--dtype", "fp32", "--max-new-tokens", "48", "--prompt", "The weather in Berlin is",
-                        "--device", device], lambda output: output.strip()[:60].replace("\n", " "))
+        return run.step(f"demo model on {device}", 60, [
+            *run.predgen, "generate", "--model", SHARE / "checkpoints/demo", "--device", device, "--dtype", "fp32",
+            "--max-new-tokens", "48", "--prompt", "The weather in Berlin is"], lambda text: " ".join(text.split())[:60])
     expected, found = text("cpu"), text(run.device)
-    if found is None:
-        return False
-    if found != expected:
+    if None not in (expected, found) and found != expected:
         run.fail("demo model: another text than on the CPU")
-    return True
+    return found is not None
+
+
+def all_found(listing):
+    missing = re.findall(r".*(?:undefined symbol|not found).*", listing)
+    if missing:
+        raise Wrong(missing[0].strip())
+    return "all symbols are there"
 
 
 def tests(run):
     """Every test of the device, six at a time, each in a process of its own, because a fault spoils the process."""
-    listing = subprocess.run([*run.cuda_test, "--gtest_list_tests"], capture_output=True, text=True).stdout
+    listing = run.step("list of tests", 30, [*run.cuda_test, "--gtest_list_tests"]) or ""
     suite, names = "", []
     for line in listing.splitlines():
         if not line.startswith(" "):
             suite = line
         elif f"/{run.device}" in line:
             names.append(suite + line.split()[0])
+    at_a_time = 6 if run.on_gpu else 2
+    threads = f"OMP_NUM_THREADS={max(1, (os.cpu_count() or 1) // at_a_time)}"
 
     def one(name):
         log = run.logs / ("test-" + name.replace("/", "-") + ".txt")
         with log.open("w") as file:
-            try:
-                subprocess.run([*run.cuda_test, f"--gtest_filter={name}", "--gtest_brief=1"], stdout=file, stderr=file,
-                               timeout=min(100, run.left()), check=True)
-                return None
-            except (subprocess.SubprocessError, OSError) as error:
-                return name, error, log
+            problem = run_group([*run.env, threads, BUNDLE / "bin/cuda_test", f"--gtest_filter={name}",
+                                 "--gtest_brief=1"], min(100, run.left()), file, file)
+        if not problem and "[  SKIPPED ]" in read(log):
+            problem = "skipped"
+        return name, problem, log
     begin = time.monotonic()
-    with concurrent.futures.ThreadPoolExecutor(6 if run.on_gpu else 2) as pool:
-        failures = [failure for failure in pool.map(one, names) if failure]
-    for name, error, log in failures:
-        run.fail(f"{name}: {str(error)[-60:]}")
-        for line in log.read_text(errors="replace").splitlines()[-5:]:
-            run.say("    | " + line[:200])
+    with concurrent.futures.ThreadPoolExecutor(at_a_time) as pool:
+        failures = [one for one in pool.map(one, names) if one[1]]
+    for name, problem, log in failures:
+        run.fail(f"{name}: {problem}", read(log))
     run.say(f"tests: {len(names) - len(failures)} of {len(names)} passed ({time.monotonic() - begin:.0f} s)")
-    if not names:
+    if listing and not names:
         run.fail(f"tests: cuda_test has none for {run.device}")
     run.keep()
 
 
 def program(name, *places):
-    """A program of the CUDA toolkit; None if there is none."""
-    found = [shutil.which(name), *sorted(map(str, (path for place in places for path in pathlib.Path("/").glob(place))))]
-    return next(filter(None, found), None)
+    """A program of the CUDA toolkit, the newest; None if there is none."""
+    found = [path for place in places for path in sorted(map(str, pathlib.Path("/").glob(place)), reverse=True)]
+    return next(filter(None, [shutil.which(name), *found]), None)
+
+
+def checked(output):
+    """A sanitizer's summary."""
+    summary = re.findall(r"=+ (.*SUMMARY.*)", output)
+    if not summary or not re.search(r"\[  PASSED  \] [1-9]", output):
+        raise Wrong("nothing was checked")
+    return summary[-1]
 
 
 def sanitizers(run):
@@ -177,49 +227,46 @@ def sanitizers(run):
     for tool in ("memcheck", "racecheck"):
         run.step(tool, 60, [*run.env, sanitizer, "--tool", tool, "--error-exitcode", "9", "--kernel-name",
                             "kernel_substring=predgen", BUNDLE / "bin/cuda_test", f"--gtest_filter={SANITIZED}"],
-                 lambda output: (re.findall(r"=+ (ERROR SUMMARY.*|RACECHECK SUMMARY.*)", output) or ["no errors"])[-1])
-
-
-def middle(values):
-    return values["median"]
+                 checked)
 
 
 def passes(output):
     """What `predgen bench --json` measured, on a line."""
     model = json.loads(output)["model"]
-    token = middle(model["step"]["seconds"])
-    widths = ", ".join(f"{one['draft']}: {middle(one['seconds']) / token:.2f}x" for one in model["verify"])
+    if model["kernels_refused"]:
+        raise Wrong(f"not by our kernels: {model['kernels_refused']}")
+    token = model["step"]["seconds"]["median"]
+    widths = ", ".join(f"{one['draft']}: {one['seconds']['median'] / token:.2f}x" for one in model["verify"])
     share = (model["decode"].get("share_of_bandwidth") or {}).get("median")
     return (f"a token {1000 * token:.2f} ms" + (f", {share:.2f} of the bandwidth" if share else "") +
-            f"; drafts {widths}; prompt {middle(model['prefill']['tokens_per_second']):.0f} tokens/s")
+            f"; drafts {widths}; prompt {model['prefill']['tokens_per_second']['median']:.0f} tokens/s")
 
 
-def speed(run, model):
-    """A token and every width that matters, in each type; the same of an earlier build, if there is one."""
+def speed(run, model, kind, build="bin"):
+    """A token and every width that matters; the seconds of each draft."""
     sizes = ["--runs", "3", "--generate", "64", "--draft", "4", "8", "16", "24", "32", "63", "64"]
     if not run.on_gpu:
         sizes = ["--runs", "1", "--generate", "8", "--prompt", "64", "--draft", "4", "16"]
-    for kind in ("int4", "int8", "none"):
-        found = {}
-        for build in ("bin", "before"):
-            if not (BUNDLE / build).is_dir():
-                continue
-            name = f"passes, {'bf16' if kind == 'none' else kind}" + (", earlier build" if build == "before" else "")
-            output = run.step(name, 75, [*run.env, BUNDLE / build / "predgen", "bench", "--json", "--model", model,
-                                         "--device", run.device, "--dtype", "bf16", "--quantize", kind, *sizes], passes)
-            if output:
-                verify = json.loads(output)["model"]["verify"]
-                found[build] = {one["draft"]: middle(one["seconds"]) for one in verify}
-        if len(found) == 2:
-            ratios = ", ".join(f"{draft}: {found['before'][draft] / seconds:.2f}x"
-                               for draft, seconds in found["bin"].items())
-            run.say(f"    the earlier build's time over today's, drafts of {ratios}")
+    name = f"passes, {kind.replace('none', 'bf16')}" + (", earlier build" if build == "before" else "")
+    output = run.step(name, 75, [*run.env, BUNDLE / build / "predgen", "bench", "--json", "--model", model, "--device",
+                                 run.device, "--dtype", "bf16", "--quantize", kind, *sizes], passes)
+    verify = json.loads(output)["model"]["verify"] if output else []
+    return {one["draft"]: one["seconds"]["median"] for one in verify}
+
+
+def speeds(run, model):
+    """In each type; in int4 an earlier build beside it, if there is one."""
+    now = {kind: speed(run, model, kind) for kind in ("int4", "int8", "none")}["int4"]
+    before = speed(run, model, "int4", "before") if (BUNDLE / "before").is_dir() else {}
+    if now and before:
+        run.say("    the earlier build's time over today's, drafts of " +
+                ", ".join(f"{draft}: {before[draft] / seconds:.2f}x" for draft, seconds in now.items()))
 
 
 def kernels_counted(output):
     number = output.count("gpu__time_duration")
     if number == 0:
-        raise ValueError("no kernel was counted")
+        raise Wrong("no kernel was counted")
     return f"{number} kernels, in the log"
 
 
@@ -228,40 +275,59 @@ def counters(run, model):
     if not ncu:
         run.say("no ncu here: counters left out")
         return
-    # A model is prepared with some 10,000 launches before it makes a token.
-    run.step("counters", 80, [*run.env, ncu, "--clock-control", "none", "--graph-profiling", "node", "--csv",
-                              "--target-processes", "all", "-k", COUNTED, "--launch-skip", "12000", "--launch-count", "44",
-                              "--metrics", ",".join(COUNTERS), BUNDLE / "bin/predgen", "bench", "--model", model,
-                              "--device", run.device, "--dtype", "bf16", "--quantize", "int4", "--runs", "1",
-                              "--generate", "16", "--draft", "16"], kernels_counted)
+    run.step("counters", 80, [
+        *run.env, ncu, "--clock-control", "none", "--cache-control", "none", "--graph-profiling", "node", "--csv",
+        "--target-processes", "all", "-k", COUNTED, "--launch-skip", LAUNCHES_BEFORE, "--launch-count", "44",
+        "--metrics", ",".join(COUNTERS), BUNDLE / "bin/predgen", "bench", "--model", model, "--device", run.device,
+        "--dtype", "bf16", "--quantize", "int4", "--runs", "1", "--generate", "16", "--draft", "16"],
+             kernels_counted)
 
 
 def voice(run):
     """Zonos with random weights of its published sizes."""
+    if not (BUNDLE / "bin/predgen-espeak").exists():
+        run.say("no predgen-espeak in this bundle: Zonos left out")
+        return
     folder = run.scratch / "zonos"
-    script = ("import pathlib, sys; sys.path.insert(0, sys.argv[1]); import tiny_zonos; "
-              "tiny_zonos.make_voice(pathlib.Path(sys.argv[2]))")
-    command = [sys.executable, PYTHON / "cli/tiny_zonos.py", folder, "26"]
-    if not run.on_gpu:
-        command = [sys.executable, "-c", script, PYTHON / "cli", folder]
-    if run.step("Zonos, weights", 90, command) is None:
+    layers = ["26"] if run.on_gpu else []
+    if run.step("Zonos, weights", 90, [sys.executable, PYTHON / "cli/tiny_zonos.py", folder, *layers]) is None:
         return
     for kind in ("none", "int8"):
         settings = run.scratch / f"voice_{kind}.yaml"
         settings.write_text(f"model: {folder}\ndevice: {run.device}\ndtype: bf16\nquantize: {kind}\ncfg_scale: 2.0\n"
                             f"max_new_frames: {200 if run.on_gpu else 20}\neos_penalty: 100\n")
-        run.step(f"Zonos, {'bf16' if kind == 'none' else kind}", 60,
+        run.step(f"Zonos, {kind.replace('none', 'bf16')}", 60,
                  [*run.predgen, "bench", "--json", "--tts", "zonos", "--tts-config", settings, "--runs", "2"],
-                 lambda output: "real-time factor {:.2f}".format(json.loads(output)["voice"]["real_time_factor"]["p50"]))
+                 lambda output: f"real-time factor {json.loads(output)['voice']['real_time_factor']['p50']:.2f}")
     shutil.rmtree(folder)
 
 
 def training(run, model):
-    output = run.step("training", 150, [sys.executable, PYTHON / "gpu_trials.py", run.scratch / "train", SHARE, model,
-                                        run.device, *run.predgen])
-    log = output if output is not None else (run.logs / "training.txt").read_text(errors="replace")
-    for line in re.findall(r"^(?:ok|FAILED) .*", log, re.MULTILINE):
+    run.step("training", 150, [sys.executable, PYTHON / "gpu_trials.py", run.scratch / "train", SHARE, model,
+                               run.device, *run.predgen], lambda output: f"{output.count('ok ')} trials")
+    for line in re.findall(r"^(?:ok|FAILED) .*", read(run.logs / "training.txt"), re.MULTILINE):
         run.say("    " + line)
+
+
+def everything(run):
+    head(run)
+    if not module(run):
+        run.fail("nothing runs on the device, so nothing else was tried")
+        return
+    model = run.scratch / ("7b" if run.on_gpu else "tiny")
+    with (concurrent.futures.ThreadPoolExecutor(1) as beside, (run.logs / "weights.txt").open("w") as log):
+        weights = beside.submit(run_group, [sys.executable, PYTHON / "random_model.py", model, model.name,
+                                            SHARE / "checkpoints/demo"], run.left(), log, log)  # while tests run
+        tests(run)
+        sanitizers(run)
+    if weights.result():
+        run.fail(f"weights of the model's shape: {weights.result()}", read(run.logs / "weights.txt"))
+        voice(run)
+        return
+    speeds(run, model)
+    counters(run, model)
+    voice(run)
+    training(run, model)
 
 
 def main():
@@ -271,28 +337,17 @@ def main():
     args = parser.parse_args()
     out = pathlib.Path(os.environ.get("OUT") or BUNDLE / "out")
     out.mkdir(parents=True, exist_ok=True)
-    for path in (BUNDLE / "bin").iterdir():
+    for path in (*BUNDLE.glob("bin/*"), *BUNDLE.glob("before/*")):
         path.chmod(0o755)  # some ways of copying lose it
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+        def stop(*_):
+            for group in list(running):
+                end(group)
+            shutil.rmtree(scratch, ignore_errors=True)
+            os._exit(130)
+        signal.signal(signal.SIGINT, stop)
         run = Try(args.device, args.seconds, out, pathlib.Path(scratch))
-        head(run)
-        if not module(run):
-            run.fail("nothing runs on the GPU, so nothing else was tried")
-            return 1
-        model = pathlib.Path(scratch) / ("7b" if run.on_gpu else "tiny")
-        with (run.logs / "weights.txt").open("w") as log:  # they are made while tests run
-            weights = subprocess.Popen([sys.executable, PYTHON / "random_model.py", model, model.name,
-                                        SHARE / "checkpoints/demo"], stdout=log, stderr=log)
-        tests(run)
-        sanitizers(run)
-        if weights.wait() == 0:
-            speed(run, model)
-            counters(run, model)
-        else:
-            run.fail("weights of the model's shape, so its passes were not timed: logs/weights.txt")
-        voice(run)
-        if weights.returncode == 0:
-            training(run, model)
+        everything(run)
         run.keep()
         run.say(f"{'some steps FAILED' if run.failed else 'all steps passed'}, {time.monotonic() - run.begin:.0f} s; "
                 f"{out}/summary.txt, logs.tgz")

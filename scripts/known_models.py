@@ -70,7 +70,8 @@ KINDS = (LANGUAGE_MODEL, RECOGNISER, VOICE_ACTIVITY, END_OF_TURN, VOICE)
 # SHA-256 of the readouts for the end of a turn (checkpoints/NAME-ends) that were put beside a model, the present one
 # last: a file that is another one is a user's own.
 READOUTS = {"smollm2": ("327554f0cd665ccc77153fe47e0037b33148e76514add94c85c11d44fa05cb15",
-                        "6088b0c824f83fc1f4c99a42a497e0058a302dc693857df6296def0a152913a6")}
+                        "6088b0c824f83fc1f4c99a42a497e0058a302dc693857df6296def0a152913a6"),
+            "qwen-coder-0.5b": ("a654664e977543d53db12ac42d8e1ab9fb37e82f18c24245b438dbb252216eca",)}
 
 
 def parts(package, version, known):

@@ -11,9 +11,10 @@ usage: train_end_readout.py MODEL.gguf PROMPTS OUTPUT.safetensors [COUNT]
 Each request is examined after each of its words: half of them in lower case without punctuation, half as they are
 written, a third of all after an earlier question and its answer (data/samples). The network reads the final hidden
 state. predgen has logits, not hidden states. The logits of more tokens than the state is wide determine the state, as
-its products with as many rows of the head, so the first layer is written as one over these logits. Takes half an hour
-of one core for 48,000 requests to a model of 135 million weights, and longer in proportion to the weights; writes 0.5
-to 1 MB. Needs PyPI `torch`, `transformers`, `gguf` and `safetensors`.
+its products with as many rows of the head, so the first layer is written as one over these logits. The model runs in
+bfloat16 where the CPU has it, else in float32. Takes half an hour of one core for 48,000 requests to a model of 135
+million weights, and longer in proportion to the weights; writes 0.5 to 1 MB. Needs PyPI `torch`, `transformers`,
+`gguf` and `safetensors`.
 """
 import itertools
 import json

@@ -14,6 +14,9 @@ namespace predgen {
 /// ModelSource does; its passes count in its own engine.
 class AssistantSource : public DraftSource {
  public:
+  /// Whether the model of this engine is an assistant, as this source takes.
+  static bool can_use(const Engine& engine) { return !engine.pool().layout().read_layers.empty(); }
+
   /// Borrows its engine. `width`: how long a draft is worth its passes.
   AssistantSource(Engine& engine, DraftWidth width);
 

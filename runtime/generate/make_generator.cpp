@@ -35,8 +35,8 @@ const std::vector<std::string>& draft_source_names() {
 }
 
 const char* draft_source_of(const Engine& draft_model) {
-  const bool is_assistant = !draft_model.pool().layout().read_layers.empty();
-  return draft_model.model().gives_hidden() && !is_assistant ? kOwnLayer : "model";
+  const bool is_own = draft_model.model().gives_hidden() && !AssistantSource::can_use(draft_model);
+  return is_own ? kOwnLayer : "model";
 }
 
 namespace {
@@ -63,7 +63,7 @@ std::unique_ptr<DraftSource> make_draft_source(const std::string& name,
         config.draft_width,
         {.costs = config.costs, .is_by_model = true, .reruns = engine.reruns_drafts()});
     if (name == kOwnLayer) return std::make_unique<MtpSource>(*config.draft_model, width);
-    if (!config.draft_model->pool().layout().read_layers.empty()) {
+    if (AssistantSource::can_use(*config.draft_model)) {
       return std::make_unique<AssistantSource>(*config.draft_model, width);
     }
     return std::make_unique<ModelSource>(*config.draft_model, engine.model().vocab_size(), width);

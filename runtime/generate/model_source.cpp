@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "runtime/generate/answer_constraint.h"
+#include "runtime/generate/make_generator.h"
 
 namespace predgen {
 
@@ -68,8 +69,11 @@ void ModelSource::learn(TokenSpan tokens) {
   draft_begin_ = sequence_.size();
 }
 
-void check_draft_model(const Tokenizer& tokenizer, const Checkpoint& model,
-                       const Checkpoint& draft) {
+namespace {
+
+/// UserError unless the tokenizers of both give the same ids. `tokenizer`: of `model`.
+void check_same_tokenizer(const Tokenizer& tokenizer, const Checkpoint& model,
+                          const Checkpoint& draft) {
   if (draft.read_config().assistant) return;  // Transformer::guess_for() checks
   const std::unique_ptr<Tokenizer> other = load_tokenizer(draft.read_tokenizer({}));
   bool same = tokenizer.vocab_size() == other->vocab_size();
@@ -87,6 +91,17 @@ void check_draft_model(const Tokenizer& tokenizer, const Checkpoint& model,
     throw UserError("the draft model {} has another tokenizer than {}: choose one of its family",
                     draft.name(), model.name());
   }
+}
+
+}  // namespace
+
+std::unique_ptr<const Checkpoint> open_draft_model(const std::string& draft_model,
+                                                   const Checkpoint& model,
+                                                   const Tokenizer* tokenizer) {
+  if (draft_model.empty() || draft_model == kOwnLayer) return nullptr;
+  std::unique_ptr<const Checkpoint> draft = open_checkpoint(draft_model);
+  if (tokenizer) check_same_tokenizer(*tokenizer, model, *draft);
+  return draft;
 }
 
 }  // namespace predgen

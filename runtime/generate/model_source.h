@@ -1,5 +1,8 @@
 #pragma once
 
+#include <memory>
+#include <string>
+
 #include "checkpoint/checkpoint.h"
 #include "runtime/engine/engine.h"
 #include "runtime/generate/draft_source.h"
@@ -42,8 +45,11 @@ class ModelSource : public DraftSource {
   int64_t draft_begin_ = 0;  // in sequence_; its end: no draft to learn from
 };
 
-/// UserError unless the tokenizers of both give the same ids. `tokenizer`: of `model`.
-void check_draft_model(const Tokenizer& tokenizer, const Checkpoint& model,
-                       const Checkpoint& draft);
+/// The checkpoint of a draft model for `model`, as `--draft-model` names it; null if that is empty
+/// or kOwnLayer. UserError unless its tokenizer gives the same ids as `tokenizer`, that of `model`
+/// (null: not compared).
+std::unique_ptr<const Checkpoint> open_draft_model(const std::string& draft_model,
+                                                   const Checkpoint& model,
+                                                   const Tokenizer* tokenizer);
 
 }  // namespace predgen

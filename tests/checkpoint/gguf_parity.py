@@ -1,6 +1,7 @@
-"""GGUF files against `transformers`: what PyPI `gguf` wrote as llama.cpp's conversion does, and SmolLM2's own file.
+"""GGUF files against `transformers`: what PyPI `gguf` wrote as llama.cpp's conversion does, and real models' own files.
 
-Argument: sample, or whole: SmolLM2 answers 50 more prompts where the reference data is (label shared), and longer.
+Argument: sample, or whole: SmolLM2 answers 50 more prompts where the reference data is (label shared), and longer, and
+so do Qwen2.5-Coder 0.5B and 1.5B (`predgen models get`). PREDGEN_PARITY_PROMPTS: fewer prompts.
 """
 
 import json
@@ -15,6 +16,7 @@ import gguf_models  # noqa: E402
 import gguf  # noqa: E402
 import torch  # noqa: E402
 from peft import LoraConfig, get_peft_model  # noqa: E402
+from transformers import AutoConfig, AutoModelForCausalLM  # noqa: E402
 from reference_models import (THREADS, TOLERANCE, check, load_reference, make_config,  # noqa: E402
                               make_model, predgen, predgen_greedy, predgen_logits, random_rows,
                               reference_greedy, reference_logits)
@@ -63,8 +65,20 @@ CASES = {
         sliding_window=16, num_hidden_layers=7, rope_theta=1e6, local_theta=1e4, query_pre_attn_scalar=16,
         rope={"rope_type": "linear", "factor": 8.0}, final_logit_softcapping=300.0)),
 }
-SMOLLM2 = Path(os.environ.get("PREDGEN_MODELS") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-               / "predgen/models") / "smollm2.gguf"
+MODELS = Path(os.environ.get("PREDGEN_MODELS")
+              or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "predgen/models")
+# Real models, by `predgen models get NAME`: architecture and sizes.
+REAL = {
+    "smollm2": ("llama", dict(vocab_size=49152, hidden_size=576, intermediate_size=1536, num_hidden_layers=30,
+                              num_attention_heads=9, num_key_value_heads=3, max_position_embeddings=8192,
+                              rms_norm_eps=1e-5, rope_parameters={"rope_type": "default", "rope_theta": 1e5})),
+    "qwen-coder-0.5b": ("qwen2", dict(vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=24,
+                                      num_attention_heads=14, num_key_value_heads=2, rms_norm_eps=1e-6,
+                                      rope_parameters={"rope_type": "default", "rope_theta": 1e6})),
+    "qwen-coder-1.5b": ("qwen2", dict(vocab_size=151936, hidden_size=1536, intermediate_size=8960, num_hidden_layers=28,
+                                      num_attention_heads=12, num_key_value_heads=2, rms_norm_eps=1e-6,
+                                      rope_parameters={"rope_type": "default", "rope_theta": 1e6})),
+}
 SHARED = Path(os.environ.get("PREDGEN_SHARED", "none")) / "data/prompts/dev.jsonl"
 
 
@@ -249,44 +263,76 @@ def check_written(scratch):
         check(ours.keys() == theirs.keys() and same, f"{dtype}, written: every bit is the same")
 
 
-def check_smollm2(scratch):
-    if not SMOLLM2.exists():
-        print(f"left out: {SMOLLM2} is not there (scripts/fetch_model.py smollm2)")
+def model_file(name):
+    """Of a real model; None, and a line, if it is not here."""
+    file = MODELS / f"{name}.gguf"
+    if file.exists():
+        return file
+    print(f"left out: {file} is not there (predgen models get {name})")
+    return None
+
+
+def real_model(name, file):
+    arch, sizes = REAL[name]
+    config = AutoConfig.for_model(arch, tie_word_embeddings="output.weight" not in tensors_of(file), **sizes)
+    return as_stored(AutoModelForCausalLM.from_config(config).float().eval(), file)
+
+
+def tokens_of(text, file):
+    out = predgen("tokenize", "--model", file, "--text", text, "--json")
+    return torch.tensor(json.loads(out)["results"][0]["token_ids"])
+
+
+def check_smollm2_written(scratch):
+    file = model_file("smollm2")
+    if not file:
         return
-    from transformers import LlamaConfig, LlamaForCausalLM
-    again = scratch / "again.gguf"
-    predgen("export", "--model", SMOLLM2, "--output", again, "--check", "weights", *THREADS)
-    ours, theirs = metadata_of(again), metadata_of(SMOLLM2)
+    again, folder = scratch / "again.gguf", scratch / "smollm2"
+    predgen("export", "--model", file, "--output", again, "--check", "weights", *THREADS)
+    ours, theirs = metadata_of(again), metadata_of(file)
     wrong = [key for key in theirs if key.startswith("tokenizer.") and ours.get(key) != theirs[key]]
     check(not wrong, f"SmolLM2, written: its tokenizer is the same {wrong or ''}")
-    folder = scratch / "smollm2"
-    predgen("export", "--model", SMOLLM2, "--output", folder, "--dtype", "fp32", *THREADS)
-    config = LlamaConfig(vocab_size=49152, hidden_size=576, intermediate_size=1536, num_hidden_layers=30,
-                         num_attention_heads=9, num_key_value_heads=3, max_position_embeddings=8192,
-                         rms_norm_eps=1e-5, tie_word_embeddings=True,
-                         rope_parameters={"rope_type": "default", "rope_theta": 100000.0})
-    model = as_stored(LlamaForCausalLM(config).eval(), SMOLLM2)
-    texts = ["What is the capital of France?", "Tell me a joke about cats.", "def add(a, b):"]
-    count = 16
-    if sys.argv[1] == "whole" and SHARED.exists():
-        count = 64
-        texts += [json.loads(line)["text"] for line in SHARED.read_text().splitlines()[:50]]
-    ids = [json.loads(predgen("tokenize", "--model", SMOLLM2, "--text", text, "--json"))["results"][0]["token_ids"]
-           for text in texts]
-    rows = [torch.tensor(each) for each in ids]
-    worst = max(difference(predgen_logits(SMOLLM2, row, scratch)[0], reference_logits(model, row))
-                for row in rows[:8])
-    check(worst <= 1e-3, f"SmolLM2: logits differ by {worst:.1e}")
-    other = load_reference(folder)
-    wrong = difference(reference_logits(other, rows[0]), reference_logits(model, rows[0]))
+    predgen("export", "--model", file, "--output", folder, "--dtype", "fp32", *THREADS)
+    ids = tokens_of("What is the capital of France?", file)
+    models = load_reference(folder), real_model("smollm2", file)
+    wrong = difference(*(reference_logits(model, ids) for model in models))
     check(wrong <= 1e-3, f"SmolLM2, exported: logits of transformers differ by {wrong:.1e}")
-    num_equal, least = 0, float("inf")
-    for row, found in zip(rows, predgen_greedy(SMOLLM2, rows, count, scratch), strict=True):
-        expected, margin = reference_greedy(model, row[None], count)
-        num_equal += len(found) > 0 and expected[0][:len(found)] == found
-        least = min(least, margin)
-    check(num_equal == len(rows), f"SmolLM2: {count} greedy tokens equal on {num_equal} of {len(rows)} prompts "
-                                  f"(smallest lead of a token {least:.1e})")
+
+
+def check_real(scratch):
+    """In fp32, with the values that PyPI `gguf` reads from the file."""
+    texts, count, names = ["What is the capital of France?", "Tell me a joke about cats.", "def add(a, b):"], 16, REAL
+    if sys.argv[1] == "whole":
+        count, prompts = 64, int(os.environ.get("PREDGEN_PARITY_PROMPTS", 50))
+        if SHARED.exists():
+            texts += [json.loads(line)["text"] for line in SHARED.read_text().splitlines()[:prompts]]
+    else:
+        names = ["smollm2"]
+    for name in names:
+        file = model_file(name)
+        if not file:
+            continue
+        model = real_model(name, file)
+        rows = [tokens_of(text, file) for text in texts]
+        worst = max(difference(predgen_logits(file, row, scratch)[0], reference_logits(model, row)) for row in rows[:8])
+        check(worst <= 1e-3, f"{name}: logits differ by {worst:.1e}")
+        stops = model_stops(file)
+        num_equal, least = 0, float("inf")
+        for row, found in zip(rows, predgen_greedy(file, rows, count, scratch), strict=True):
+            # Greedy decoding gives these tokens if each is the likeliest behind those before it.
+            ids = torch.cat([row, torch.tensor(found, dtype=row.dtype)])
+            top = reference_logits(model, ids)[len(row) - 1:].topk(2)
+            expected = top.indices[:, 0].tolist()
+            num_equal += expected[:-1] == found and (len(found) == count or expected[-1] in stops)
+            least = min(least, (top.values[:, 0] - top.values[:, 1]).min().item())
+        check(num_equal == len(rows), f"{name}: {count} greedy tokens equal on {num_equal} of {len(rows)} prompts "
+                                      f"(smallest lead of a token {least:.1e})")
+
+
+def model_stops(file):
+    """Ids at which an answer ends, by the file."""
+    metadata = metadata_of(file)
+    return {metadata[key] for key in ("tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id") if key in metadata}
 
 
 def check_gemma(scratch):
@@ -313,7 +359,7 @@ def check_gemma(scratch):
 
 def main():
     for each in (check_architectures, check_faults, check_types, check_experts_in_few_bits, check_delta_net_as_stored,
-                 check_adapter, check_parts, check_written, check_smollm2, check_gemma):
+                 check_adapter, check_parts, check_written, check_smollm2_written, check_real, check_gemma):
         scratch = Path(tempfile.mkdtemp())
         try:
             each(scratch)

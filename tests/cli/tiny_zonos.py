@@ -26,7 +26,9 @@ def make_voice(folder, sizes=SMALL, codec=SMALL_CODEC, dtype=torch.float32):
     return folder
 
 
-if __name__ == "__main__":  # FOLDER LAYERS: the released widths and codec
-    make_voice(Path(sys.argv[1]),
-               {"layers": int(sys.argv[2]), "width": 2048, "heads": 16, "kv_heads": 4, "mlp": 8192},
-               codec={}, dtype=torch.bfloat16)
+if __name__ == "__main__":  # FOLDER [LAYERS]: with these, the released widths and codec
+    released = {"width": 2048, "heads": 16, "kv_heads": 4, "mlp": 8192}
+    if len(sys.argv) > 2:
+        make_voice(Path(sys.argv[1]), released | {"layers": int(sys.argv[2])}, codec={}, dtype=torch.bfloat16)
+    else:
+        make_voice(Path(sys.argv[1]))
