@@ -2,6 +2,8 @@
 
 usage: gpu_bundle_test.py BUILD    (the folder with the programs)
 """
+import contextlib
+import io
 import os
 import pathlib
 import shutil
@@ -132,8 +134,10 @@ class GpuBundle(Scratch):
 class Steps(Scratch):
     def summary_of(self, seconds, steps):
         (self.scratch / "out").mkdir()
-        steps(gpu_first.Try("cpu", seconds, self.scratch / "out", self.scratch))
-        return (self.scratch / "out/summary.txt").read_text()
+        run = gpu_first.Try("cpu", seconds, self.scratch / "out", self.scratch)
+        with contextlib.redirect_stdout(io.StringIO()) as shown, contextlib.closing(run.summary):
+            steps(run)
+        return shown.getvalue()
 
     def test_a_step_that_takes_too_long_ends_with_all_that_it_started(self):
         mark = self.scratch / "mark"
@@ -170,8 +174,10 @@ class Trials(Scratch):
 
     def test_failures_are_counted(self):
         trials = gpu_trials.Trials(self.scratch, self.scratch, self.scratch, "cpu", ["false"])
-        trials.all()
+        with contextlib.redirect_stdout(io.StringIO()) as shown, contextlib.redirect_stderr(io.StringIO()):
+            trials.all()
         self.assertEqual(trials.num_failed, 5)
+        self.assertEqual(shown.getvalue().count("FAILED"), 5)
 
 
 if __name__ == "__main__":
