@@ -66,26 +66,26 @@ at::Tensor PassProducts::wide(const Linear& linear, const at::Tensor& x) const {
 
 JoinedProducts PassProducts::joined(std::initializer_list<const Linear*> linears,
                                     const at::Tensor& x) const {
-  const std::optional<Linear> whole = whole_product(std::span(linears.begin(), linears.size()));
+  const std::span all(linears.begin(), linears.size());
   const bool has_adapters =
-      std::ranges::any_of(linears, [](const Linear* linear) { return linear->has_adapter(); });
+      std::ranges::any_of(all, [](const Linear* linear) { return linear->has_adapter(); });
   const at::ScalarType type = has_adapters ? at::kFloat : x.scalar_type();
-  at::Tensor all = whole ? product(*whole, x, type) : at::Tensor();
   JoinedProducts products;
-  int64_t begin = 0;
-  size_t i = 0;
-  for (const Linear* linear : linears) {
-    const int64_t out = outputs_of(*linear);
-    if (!whole) {
-      all = product(*linear, x, type);
-      begin = 0;
+  for (size_t first = 0; first < all.size();) {
+    std::optional<Linear> whole;  // of as many as lie one behind the other
+    size_t last = all.size();
+    while (last > first + 1 && !(whole = whole_product(all.subspan(first, last - first)))) --last;
+    const at::Tensor base = product(whole ? *whole : *all[first], x, type);
+    for (int64_t begin = 0; first < last; ++first) {
+      const Linear& linear = *all[first];
+      const int64_t out = outputs_of(linear);
+      const at::Tensor y = linear.has_adapter() ? adapted(linear, x, base, begin)
+                                                : base.narrow(1, begin, out).to(x.scalar_type());
+      products.rows[first] = y.const_data_ptr();
+      products.strides[first] = y.stride(0);
+      products.kept.push_back(y);
+      begin += out;
     }
-    const at::Tensor y = linear->has_adapter() ? adapted(*linear, x, all, begin)
-                                               : all.narrow(1, begin, out).to(x.scalar_type());
-    products.rows[i] = y.const_data_ptr();
-    products.strides[i++] = y.stride(0);
-    products.kept.push_back(y);
-    begin += out;
   }
   return products;
 }

@@ -33,7 +33,7 @@ class PassProducts {
   at::Tensor operator()(const Linear& linear, const at::Tensor& x) const;
   /// x [N,in] -> [N,out] in float32, for rows that are not the pass's tokens: without an adapter.
   at::Tensor wide(const Linear& linear, const at::Tensor& x) const;
-  /// One product if weights and biases are contiguous (join_products()), otherwise one each.
+  /// One product for as many as have contiguous weights and biases (join_products()).
   JoinedProducts joined(std::initializer_list<const Linear*> linears, const at::Tensor& x) const;
 
  private:

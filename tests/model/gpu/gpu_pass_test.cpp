@@ -99,6 +99,26 @@ TEST_P(GpuPassOf, JoinedProductsAreTheSame) {
   }
 }
 
+/// As in half of the layers of a file in Q4_K_M.
+TEST_P(GpuPassOf, QueriesAndKeysAreOneProductBesideValuesOfAnotherKind) {
+  const auto model = make(at::kBFloat16);
+  const std::vector<Linear*> linears = model->linears();
+  for (size_t v = 2; v < linears.size(); v += 7) {
+    linears[v]->weight = linears[v]->weight.to(at::kFloat);
+  }
+  const auto count = [&](at::Tensor& logits) {
+    const int64_t before = num_emulated_launches();
+    logits = run(*model, By::kKernels, kWidths);
+    return num_emulated_launches() - before;
+  };
+  at::Tensor separate, joined;
+  const int64_t launches = count(separate);
+  model->join_products();
+  const int64_t fewer = launches - count(joined);
+  EXPECT_EQ(fewer, 2 * 2 * std::ssize(kWidths));  // in both layers, with gate and up
+  EXPECT_TRUE(joined.equal(separate));
+}
+
 TEST_P(GpuPassOf, AdaptersAndQuantisedWeights) {
   for (const bool is_packed : {false, true}) {
     const auto model = make(at::kBFloat16);
