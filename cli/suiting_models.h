@@ -16,19 +16,20 @@ struct SuitingModel {
   bool fits = true;              // into the memory
 };
 
-/// Tokens of a second of speech, and what a model should manage: it drafts while it listens, and
-/// the voice and the recogniser compute, too.
-constexpr double kSpokenTokens = 4.0, kComfortableTokens = 2 * kSpokenTokens;
+/// Tokens of a second of speech; and what a model should manage, as it drafts while one types; and
+/// where it is spoken to, so that the twenty tokens of a first sentence take half a second beside
+/// the recogniser (docs/measurements.md, "A larger model").
+constexpr double kSpokenTokens = 4.0, kTypedTokens = 2 * kSpokenTokens, kTalkTokens = 40.0;
 
-/// The largest that fits and is fast enough to speak; else the fastest that fits. None if none
-/// does.
-std::optional<size_t> choose_suiting(std::span<const SuitingModel> models);
+/// The largest that fits and makes `least` tokens a second; else the fastest that fits. None if
+/// none does.
+std::optional<size_t> choose_suiting(std::span<const SuitingModel> models, double least);
 
 /// Lines about them, and which of them suits this machine; empty if there are none.
 std::string describe_suiting(std::span<const SuitingModel> models);
 
-/// Which of them suits this machine better than `used`; empty if that one suits best, or is none of
-/// them.
+/// Which of them suits typing on this machine better than `used`; empty if that one suits best, or
+/// is none of them.
 std::string name_better(std::span<const SuitingModel> models, std::string_view used);
 
 }  // namespace predgen::cli

@@ -71,7 +71,8 @@ KINDS = (LANGUAGE_MODEL, RECOGNISER, VOICE_ACTIVITY, END_OF_TURN, VOICE)
 # last: a file that is another one is a user's own.
 READOUTS = {"smollm2": ("327554f0cd665ccc77153fe47e0037b33148e76514add94c85c11d44fa05cb15",
                         "6088b0c824f83fc1f4c99a42a497e0058a302dc693857df6296def0a152913a6"),
-            "qwen-coder-0.5b": ("a654664e977543d53db12ac42d8e1ab9fb37e82f18c24245b438dbb252216eca",)}
+            "qwen-coder-0.5b": ("a654664e977543d53db12ac42d8e1ab9fb37e82f18c24245b438dbb252216eca",),
+            "qwen-coder-1.5b": ("af5a3d89faeffc4bcd7a837b89661d5c2bdc02fa3a1955ae39dfbb3c1fcddbd6",)}
 
 
 def parts(package, version, known):

@@ -55,12 +55,13 @@ def main():
     for arguments in (["--memory", "0"], ["--context", "-1"]):
         check(doctor("--model", DEMO, *arguments).returncode == 2, f"{arguments} are refused")
     with tempfile.TemporaryDirectory() as scratch:
-        check("suits this machine" not in doctor(PREDGEN_MODELS=scratch).stdout, "no models: none suits")
+        check("To speak with" not in doctor(PREDGEN_MODELS=scratch).stdout, "no models: none suits")
         (Path(scratch) / "demo").symlink_to(DEMO)
         (Path(scratch) / "broken.gguf").write_bytes(b"no model")
         said = doctor(PREDGEN_MODELS=scratch).stdout
         check(re.search(r"^  demo +\d+ MB  about \S+ tokens/s", said, re.MULTILINE) and "broken" not in said and
-              "demo suits this machine best: predgen talk --model demo" in said, "which of the models here suits this machine")
+              "To speak with: predgen talk --model demo" in said and "chat --model demo" in said,
+              "which of the models here suit this machine")
     with tempfile.TemporaryDirectory() as scratch:
         broken = Path(scratch) / "model"
         for name, part in (("model.safetensors", "MISSING"), ("tokenizer.json", "MISSING"),
