@@ -18,7 +18,7 @@ struct SuitingModel {
 
 /// Tokens of a second of speech; and what a model should manage, as it drafts while one types; and
 /// where it is spoken to, so that the twenty tokens of a first sentence take half a second beside
-/// the recogniser (docs/measurements.md, "A larger model").
+/// the recogniser (docs/measurements.md, "Larger models").
 constexpr double kSpokenTokens = 4.0, kTypedTokens = 2 * kSpokenTokens, kTalkTokens = 40.0;
 
 /// The largest that fits and makes `least` tokens a second; else the fastest that fits. None if

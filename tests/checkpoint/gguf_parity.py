@@ -316,23 +316,17 @@ def check_real(scratch):
         rows = [tokens_of(text, file) for text in texts]
         worst = max(difference(predgen_logits(file, row, scratch)[0], reference_logits(model, row)) for row in rows[:8])
         check(worst <= 1e-3, f"{name}: logits differ by {worst:.1e}")
-        stops = model_stops(file)
+        types = metadata_of(file)["tokenizer.ggml.token_type"]
         num_equal, least = 0, float("inf")
         for row, found in zip(rows, predgen_greedy(file, rows, count, scratch), strict=True):
             # Greedy decoding gives these tokens if each is the likeliest behind those before it.
             ids = torch.cat([row, torch.tensor(found, dtype=row.dtype)])
-            top = reference_logits(model, ids)[len(row) - 1:].topk(2)
-            expected = top.indices[:, 0].tolist()
-            num_equal += expected[:-1] == found and (len(found) == count or expected[-1] in stops)
+            top = reference_logits(model, ids)[len(row) - 1:-1].topk(2)
+            is_ended = len(found) == count or (found and types[found[-1]] == gguf.TokenType.CONTROL)
+            num_equal += bool(is_ended and top.indices[:, 0].tolist() == found)
             least = min(least, (top.values[:, 0] - top.values[:, 1]).min().item())
         check(num_equal == len(rows), f"{name}: {count} greedy tokens equal on {num_equal} of {len(rows)} prompts "
                                       f"(smallest lead of a token {least:.1e})")
-
-
-def model_stops(file):
-    """Ids at which an answer ends, by the file."""
-    metadata = metadata_of(file)
-    return {metadata[key] for key in ("tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id") if key in metadata}
 
 
 def check_gemma(scratch):
