@@ -77,7 +77,7 @@ def read(path):
 
 class Try:
     def __init__(self, device, seconds, out, scratch):
-        self.on_gpu, self.device, self.end = device == "cuda", device, time.monotonic() + seconds
+        self.on_gpu, self.device, self.deadline = device == "cuda", device, time.monotonic() + seconds
         self.begin, self.out, self.scratch, self.failed = time.monotonic(), out, scratch, False
         self.logs = scratch / "logs"
         self.logs.mkdir()
@@ -88,7 +88,6 @@ class Try:
         self.env = ["env", "LD_LIBRARY_PATH=" + ":".join(str(library) for library in libraries if str(library)),
                     f"ESPEAK_DATA_PATH={SHARE}", f"PREDGEN_REQUIRE_CUDA={int(self.on_gpu)}"]
         self.predgen = [*self.env, BUNDLE / "bin/predgen"]
-        self.cuda_test = [*self.env, BUNDLE / "bin/cuda_test"]
 
     def say(self, line):
         for file in (sys.stdout, self.summary):
@@ -101,7 +100,7 @@ class Try:
         os.replace(new, self.out / "logs.tgz")
 
     def left(self):
-        return self.end - time.monotonic()
+        return self.deadline - time.monotonic()
 
     def fail(self, line, log=""):
         self.failed = True
@@ -176,7 +175,7 @@ def all_found(listing):
 
 def tests(run):
     """Every test of the device, six at a time, each in a process of its own, because a fault spoils the process."""
-    listing = run.step("list of tests", 30, [*run.cuda_test, "--gtest_list_tests"]) or ""
+    listing = run.step("list of tests", 30, [*run.env, BUNDLE / "bin/cuda_test", "--gtest_list_tests"]) or ""
     suite, names = "", []
     for line in listing.splitlines():
         if not line.startswith(" "):
@@ -196,7 +195,7 @@ def tests(run):
         return name, problem, log
     begin = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(at_a_time) as pool:
-        failures = [one for one in pool.map(one, names) if one[1]]
+        failures = [result for result in pool.map(one, names) if result[1]]
     for name, problem, log in failures:
         run.fail(f"{name}: {problem}", read(log))
     run.say(f"tests: {len(names) - len(failures)} of {len(names)} passed ({time.monotonic() - begin:.0f} s)")

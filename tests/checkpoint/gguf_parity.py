@@ -4,6 +4,7 @@ Argument: sample, or whole: SmolLM2 answers 50 more prompts where the reference 
 so do Qwen2.5-Coder 0.5B and 1.5B (`predgen models get`). PREDGEN_PARITY_PROMPTS: fewer prompts.
 """
 
+import functools
 import json
 import os
 import shutil
@@ -272,6 +273,7 @@ def model_file(name):
     return None
 
 
+@functools.lru_cache(maxsize=1)  # two checks of SmolLM2 follow each other
 def real_model(name, file):
     arch, sizes = REAL[name]
     config = AutoConfig.for_model(arch, tie_word_embeddings="output.weight" not in tensors_of(file), **sizes)
@@ -343,8 +345,7 @@ def check_gemma(scratch):
         num_key_value_heads=1, head_dim=256, max_position_embeddings=32768, rms_norm_eps=1e-6, sliding_window=512,
         query_pre_attn_scalar=256, tie_word_embeddings=True, rope_parameters=rope)).eval(), file)
     texts = ["The capital of France is", "Once upon a time, there was a", "def add(a, b):"]
-    rows = [torch.tensor([2] + json.loads(predgen("tokenize", "--model", file, "--text", text, "--json"))
-                         ["results"][0]["token_ids"]) for text in texts]
+    rows = [torch.cat([torch.tensor([2]), tokens_of(text, file)]) for text in texts]
     worst = max(difference(predgen_logits(file, row, scratch)[0], reference_logits(model, row)) for row in rows)
     check(worst <= 1e-3, f"Gemma 3 270M: logits differ by {worst:.1e}")
     expected = [reference_greedy(model, row[None], 32)[0][0] for row in rows]
