@@ -36,15 +36,11 @@ std::optional<std::vector<TokenIds>> AssistantSource::propose(TokenSpan tokens,
                         .priority = config.priority,
                         .should_stop = config.should_stop});
   };
-  std::optional<TokenIds> draft =
-      guess_one_by_one(tokens, width, config, room, run, [&](TokenId next) {
-        given_1E = sequence_.hidden_SE().clone();
-        place(next);
-      });
-  if (!draft) return std::nullopt;
-  last_ = {TokenIds(tokens.begin(), tokens.end()), *draft};
-  if (draft->empty()) return std::vector<TokenIds>();
-  return std::vector<TokenIds>{std::move(*draft)};
+  const auto append = [&](TokenId next) {
+    given_1E = sequence_.hidden_SE().clone();
+    place(next);
+  };
+  return guess_one_by_one(tokens, width, config, room, run, append, last_);
 }
 
 }  // namespace predgen

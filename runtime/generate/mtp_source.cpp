@@ -7,10 +7,12 @@
 
 namespace predgen {
 
-std::optional<TokenIds> guess_one_by_one(TokenSpan tokens, int64_t width,
-                                         const GenerationConfig& config, const DraftRoom& room,
-                                         const std::function<EngineResult()>& run,
-                                         const std::function<void(TokenId)>& append) {
+std::optional<std::vector<TokenIds>> guess_one_by_one(TokenSpan tokens, int64_t width,
+                                                      const GenerationConfig& config,
+                                                      const DraftRoom& room,
+                                                      const std::function<EngineResult()>& run,
+                                                      const std::function<void(TokenId)>& append,
+                                                      MadeDraft& made) {
   TokenIds text(tokens.begin(), tokens.end()), draft;
   const TokenTree none;
   while (std::ssize(draft) < width) {
@@ -24,7 +26,9 @@ std::optional<TokenIds> guess_one_by_one(TokenSpan tokens, int64_t width,
     if (is_full || is_stop_token(config.stop_tokens, next)) break;
     append(next);
   }
-  return draft;
+  made = {TokenIds(tokens.begin(), tokens.end()), draft};
+  if (draft.empty()) return std::vector<TokenIds>();
+  return std::vector<TokenIds>{std::move(draft)};
 }
 
 MtpSource::MtpSource(Engine& engine, DraftWidth width)
@@ -56,16 +60,13 @@ std::optional<std::vector<TokenIds>> MtpSource::propose(TokenSpan tokens,
                         .priority = config.priority,
                         .should_stop = config.should_stop});
   };
-  std::optional<TokenIds> draft =
-      guess_one_by_one(tokens, width, config, room, run, [&](TokenId next) {
-        given_PE = sequence_.hidden_SE().narrow(0, sequence_.size() - 1, 1).clone();
-        sequence_.append(TokenIds{next});
-      });
+  const auto append = [&](TokenId next) {
+    given_PE = sequence_.hidden_SE().narrow(0, sequence_.size() - 1, 1).clone();
+    sequence_.append(TokenIds{next});
+  };
+  auto drafts = guess_one_by_one(tokens, width, config, room, run, append, last_);
   sequence_.truncate(num_read);  // its own hidden states stand in for the model's no longer
-  if (!draft) return std::nullopt;
-  last_ = {TokenIds(tokens.begin(), tokens.end()), *draft};
-  if (draft->empty()) return std::vector<TokenIds>();
-  return std::vector<TokenIds>{std::move(*draft)};
+  return drafts;
 }
 
 }  // namespace predgen

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "runtime/engine/engine.h"
 #include "runtime/generate/answer_constraint.h"
@@ -10,12 +11,15 @@
 
 namespace predgen {
 
-/// Up to `width` guesses after `tokens`, in a pass each. `run` returns the logits after the last
-/// token, `append` goes on by a guess. nullopt: stopped.
-std::optional<TokenIds> guess_one_by_one(TokenSpan tokens, int64_t width,
-                                         const GenerationConfig& config, const DraftRoom& room,
-                                         const std::function<EngineResult()>& run,
-                                         const std::function<void(TokenId)>& append);
+/// DraftSource::propose() by up to `width` guesses after `tokens`, in a pass each. `run` returns
+/// the logits after the last token, `append` goes on by a guess. `made` becomes the draft, unless
+/// it was stopped.
+std::optional<std::vector<TokenIds>> guess_one_by_one(TokenSpan tokens, int64_t width,
+                                                      const GenerationConfig& config,
+                                                      const DraftRoom& room,
+                                                      const std::function<EngineResult()>& run,
+                                                      const std::function<void(TokenId)>& append,
+                                                      MadeDraft& made);
 
 /// What the layer that a model was published with to guess its next tokens says, as one
 /// continuation (ModelConfig::mtp(); DeepSeek-V3, arXiv 2412.19437, section 2.2). It reads the
