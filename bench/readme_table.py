@@ -22,10 +22,10 @@ METHODS = ["baseline", "preemptive", "ngram"]  # of the same columns
 def spoken(predgen, texts, folder):
     subprocess.run([sys.executable, ROOT / "scripts/fetch_model.py", "joe"], check=True, stdout=subprocess.DEVNULL)
     read_aloud(predgen, ["--tts", "piper", "--voice", "joe"], texts, folder)
-    results = [measure(name, predgen, options, texts, folder)[:2] for name, options in WAYS.items()]
-    waits = [[f"{1e3 * percentile(waits, share):,.0f} ms" for waits, _ in results] for share in (0.5, 0.95)]
+    rows = measure(predgen, WAYS, texts, folder)
+    waits = [[f"{1e3 * percentile(row.waits, share):,.0f} ms" for row in rows] for share in (0.5, 0.95)]
     return [["spoken turn, median wait", *waits[0]], ["spoken turn, the wait that 1 in 20 exceeds", *waits[1]],
-            [f"spoken turns in which you were cut off, of {COUNT}", *(cut for _, cut in results)]]
+            [f"spoken turns in which you were cut off, of {COUNT}", *(row.cut for row in rows)]]
 
 
 def typed(predgen, prompts, folder):

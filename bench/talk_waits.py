@@ -192,36 +192,60 @@ def does_harm(turns, predgen, options, path, folder):
     return not whole or not whole[0]["text"].strip().startswith(first)
 
 
-def measure(name, predgen, options, texts, folder):
-    """Prints the row of a way. Returns its waits in seconds, how many turns were cut off, and a recording of each text."""
-    waits, parts, errors, count, cut, harmful, unheard, kept = [], {}, 0, 0, 0, 0, 0, 0
-    recordings = {}
-    for i, text in enumerate(texts):
+class Row:
+    """What the turns of one way gave."""
+
+    def __init__(self, name, options):
+        self.name, self.options = name, shlex.split(options)
+        self.waits, self.parts, self.used, self.recordings = [], {}, [], {}
+        self.errors = self.num_words = self.cut = self.harmful = self.unheard = self.kept = 0
+
+    def hear(self, predgen, i, text, folder):
         path = folder / f"{i}.wav"
-        turns = heard_by(predgen, shlex.split(options), path, folder)
-        recordings[str(i + 1)] = recording(turns, text)
+        turns = heard_by(predgen, self.options, path, folder)
+        self.recordings[str(i + 1)] = recording(turns, text)
         if text:
             heard = words(" ".join(turn["heard"] for turn in turns))
-            errors += word_errors(heard, words(text))
-            count += len(words(text))
-        unheard += not turns
+            self.errors += word_errors(heard, words(text))
+            self.num_words += len(words(text))
+        self.unheard += not turns
         if len(turns) > 1:
-            cut += 1
-            harmful += does_harm(turns, predgen, shlex.split(options), path, folder)
+            self.cut += 1
+            self.harmful += does_harm(turns, predgen, self.options, path, folder)
         if len(turns) != 1 or turns[0]["voice_to_voice"] is None:
-            continue
-        kept += turns[0]["first_sentence_kept"]
-        waits.append(turns[0]["voice_to_voice"])
+            return
+        self.kept += turns[0]["first_sentence_kept"]
+        self.waits.append(turns[0]["voice_to_voice"])
+        self.used.append(turns[0]["used"])
         for part, seconds in turns[0]["parts"].items():
-            parts.setdefault(part, []).append(seconds)
-    means = ", ".join(f"{part} {1e3 * percentile(parts.get(part, []), 0.5):.0f}" for part in
-                      ("recogniser", "end_of_turn", "model", "voice"))
-    wrong = f"{100 * errors / count:.1f} % of words wrong" if count else "words unknown"
-    print(f"{name}: {len(waits)} turns, wait P50 {1e3 * percentile(waits, 0.5):.0f} ms, P95 "
-          f"{1e3 * percentile(waits, 0.95):.0f} ms (medians of its parts: {means}); {cut} cut off ({harmful} with harm), {unheard} not "
-          f"heard, {wrong}, {kept} first sentences kept from a draft; load "
-          f"{os.getloadavg()[0]:.1f}", flush=True)
-    return waits, cut, recordings
+            self.parts.setdefault(part, []).append(seconds)
+
+    def print(self):
+        medians = ", ".join(f"{part} {1e3 * percentile(self.parts.get(part, []), 0.5):.0f}" for part in
+                            ("recogniser", "end_of_turn", "model", "voice"))
+        wrong = f"{100 * self.errors / self.num_words:.1f} % of words wrong" if self.num_words else "words unknown"
+        print(f"{self.name}: {len(self.waits)} turns, wait P50 {1e3 * percentile(self.waits, 0.5):.0f} ms, "
+              f"P95 {1e3 * percentile(self.waits, 0.95):.0f} ms (medians of its parts: {medians}); "
+              f"{self.cut} cut off ({self.harmful} with harm), {self.unheard} not heard, {wrong}, "
+              f"{self.kept} first sentences kept from a draft; {self.price()}; load {os.getloadavg()[0]:.1f}", flush=True)
+
+    def price(self):
+        own, helpers = ([used[kind] for used in self.used] for kind in ("own_seconds", "helper_seconds"))
+        text = f"processor seconds {percentile(own, 0.5):.2f} and {percentile(helpers, 0.5):.2f} of the recogniser"
+        joules = [used["joules"] for used in self.used if used["joules"] is not None]
+        return f"{text}, {percentile(joules, 0.5):.0f} J" if joules else text
+
+
+def measure(predgen, ways, texts, folder):
+    """Prints the rows of the ways, and returns them. Each text is heard in all of them before the next one is: a
+    machine that becomes slower slows them all."""
+    rows = [Row(name, options) for name, options in ways.items()]
+    for i, text in enumerate(texts):
+        for row in rows:
+            row.hear(predgen, i, text, folder)
+    for row in rows:
+        row.print()
+    return rows
 
 
 def main():
@@ -257,11 +281,10 @@ def main():
             if given.noise is not None:
                 for i in range(len(texts)):
                     add_noise(folder / f"{i}.wav", given.noise, i)
-        for number, (name, options) in enumerate(ways.items()):
-            _, _, recordings = measure(name, given.predgen, options, texts, folder)
-            if given.record and number == 0:
-                lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in recordings.items()]
-                given.record.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+        first = measure(given.predgen, ways, texts, folder)[0]
+        if given.record:
+            lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in first.recordings.items()]
+            given.record.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ usage: voice_to_voice.py URL RECORDINGS [--count N] [--model NAME] [--key KEY] [
               them, evenly spread (60)
   NAME        is asked for as ?model=NAME
   KEY         is sent as a bearer token
-  FILE        a JSON object, sent as the "session" of session.update before the first sound
+  FILE        a JSON object, sent as the "session" of session.update before the first sound; it must ask for 24 kHz,
+              both ways, where that is not what the server takes and sends unasked
   PID         a process of the server: its processor seconds and its children's are told
   S           a turn without an answer is given up so long after its last sound (20)
 
@@ -119,11 +120,25 @@ async def send(socket, sound, turn, seconds):
         await asyncio.sleep(max(0, began + at / RATE - time.monotonic()))
 
 
-async def one_turn(given, sound):
-    turn = Turn()
+async def conversation(given):
+    """As soon as the server has room for one: some are not done with the last one at once."""
     url = given.url + (f"?model={given.model}" if given.model else "")
     headers = {"Authorization": f"Bearer {given.key}"} if given.key else {}
-    async with websockets.connect(url, additional_headers=headers, max_size=None) as socket:
+    until = time.monotonic() + given.seconds
+    while True:
+        socket = await websockets.connect(url, additional_headers=headers, max_size=None)
+        first = json.loads(await socket.recv())
+        if first.get("type") != "error" or time.monotonic() > until:
+            return socket, first
+        await socket.close()
+        await asyncio.sleep(0.1)
+
+
+async def one_turn(given, sound):
+    turn = Turn()
+    socket, first = await conversation(given)
+    async with socket:
+        turn.take(first, time.monotonic())
         if given.session:
             await socket.send(json.dumps({"type": "session.update", "session": json.loads(given.session.read_text())}))
         sending = asyncio.create_task(send(socket, sound, turn, given.seconds))

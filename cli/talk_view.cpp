@@ -52,6 +52,12 @@ Json to_json(const TurnResult& result, const std::vector<Transcript>& heard,
   return turn;
 }
 
+Json to_json(const MachineUse& used) {
+  return {{"own_seconds", used.own.count()},
+          {"helper_seconds", used.helpers.count()},
+          {"joules", used.joules ? Json(*used.joules) : Json(nullptr)}};
+}
+
 std::string wait_line(const VoiceToVoice& wait, bool is_kept) {
   const auto ms = [](double seconds) { return fmt::format("{:.0f}", seconds * 1e3); };
   std::string line = fmt::format(
@@ -88,6 +94,7 @@ void TalkView::show(const Heard& heard) {
   const Transcript& transcript = heard.transcript;
   heard_ = transcript.text;
   if (is_json_) transcripts_.push_back(transcript);
+  if (is_json_ && !before_) before_ = machine_use();
   has_ended_ = false;
   if (!transcript.is_final) return show_heard();
   show_line("");
@@ -142,6 +149,8 @@ void TalkView::show(const Answered& answered) {
   if (is_json_) {
     turns_.push_back(to_json(result, std::exchange(transcripts_, {}), times, wait));
     turns_.back()["calls"] = std::exchange(calls_, Json::array());
+    if (before_) turns_.back()["used"] = to_json(machine_use().since(*before_));
+    before_.reset();
     return;
   }
   print(words_.finish() + "\n");
@@ -170,6 +179,7 @@ void TalkView::show(const BrokenOff& broken) {
     return;
   }
   if (is_json_) {
+    before_.reset();
     transcripts_.clear();
     turns_.push_back(turn_json(heard_, kept));
     turns_.back()["calls"] = std::exchange(calls_, Json::array());

@@ -8,6 +8,7 @@
 
 #include "cli/terminal/word_stream.h"
 #include "core/json.h"
+#include "core/machine_use.h"
 #include "runtime/converse/conversation_events.h"
 #include "runtime/converse/tool_event.h"
 
@@ -74,6 +75,7 @@ class TalkView : public ConversationListener {
   std::string heard_, draft_;
   int64_t num_turns_ = 0, num_failed_ = 0;
   std::vector<Transcript> transcripts_;                 // of the turn, in JSON
+  std::optional<MachineUse> before_{};                  // its first words; in JSON
   Json turns_ = Json::array(), calls_ = Json::array();  // calls: of the turn
 };
 

@@ -64,6 +64,8 @@ def conversations(scratch, model):
     heard = turns[0]["transcripts"]
     check(heard[0][1] == 0 and heard[-1][0] == turns[0]["heard"] and len(heard) > 1, f"what was heard on the way: {heard}")
     check(abs(heard[-1][1] - turns[0]["voice_ended"] - wait) < 1e-6, "its times are those of the parts")
+    used = turns[0]["used"]
+    check(used["own_seconds"] > 0 and used["helper_seconds"] > 0.1, f"model and recogniser have worked: {used}")
     check(0.15 < wait < 10, f"a pause of at least the shortest wait ends the turn: {wait}")
 
     answer = scratch / "answer.wav"

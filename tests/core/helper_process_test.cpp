@@ -17,7 +17,9 @@ namespace {
 TEST(HelperProcess, HasNoFileOfOursButItsSocketAndOurErrors) {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);  // as a library may open one
   const int above = ::fcntl(socket, F_DUPFD, 200);
-  const HelperProcess process("/bin/cat");
+  HelperProcess process("/bin/cat");
+  std::string line = "it runs\n";  // and has closed the libraries that it loaded
+  ASSERT_TRUE(process.send(line, Seconds(20)) && process.receive(line, Seconds(20)));
   std::set<std::string> files;
   for (const auto& file :
        std::filesystem::directory_iterator("/proc/" + std::to_string(process.pid()) + "/fd")) {
