@@ -98,7 +98,7 @@ Examples:
 
 struct ServeOptions {
   ModelOptions model;
-  std::string chat_template, config;
+  std::string chat_template, draft_model, config;
   std::vector<std::string> overrides;
   serve::ServeConfig flags;  // what take_given() takes of it
   bool insecure_without_key = false;
@@ -144,11 +144,13 @@ Ears load_ears(const HearingOptions& config) {
   }
 }
 
+/// `draft_model`: null: none.
 SessionConfig session_config(const serve::ServeConfig& config, const std::string& readout_of,
-                             bool has_adapter, bool has_voice, Engine& engine,
+                             bool has_adapter, bool has_voice, Engine& engine, Engine* draft_model,
                              EngineLock& engine_lock) {
   const EngineLock::Hold hold(engine_lock);
   SessionOptions options = static_cast<const SessionOptions&>(config);
+  options.draft_model = draft_model;
   options.end_readout = find_end_readout(readout_of, engine.model().vocab_size(), has_adapter);
   options.has_voice = has_voice;
   SessionConfig session = make_session_config(options, engine);
@@ -269,6 +271,8 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
   const std::unique_ptr<const Checkpoint> checkpoint = open_checkpoint(options.model.model);
   const std::unique_ptr<Tokenizer> tokenizer =
       load_tokenizer(checkpoint->read_tokenizer(options.chat_template));
+  const std::unique_ptr<const Checkpoint> draft_checkpoint =
+      open_draft_model(options.draft_model, *checkpoint, tokenizer.get());
   if (config.model_name.empty()) config.model_name = model_name(checkpoint->name());
   const std::unique_ptr<act::ToolServers> servers =
       start_tool_servers(config.tools.file, *tokenizer, checkpoint->name(), stop);
@@ -280,14 +284,19 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
   }
   const GenerationDefaults defaults = read_generation_defaults(checkpoint->read_generation());
   EngineLock engine_lock;
-  const std::shared_ptr<const LanguageModel> model = set_up_model(*checkpoint, options.model);
-  Engine engine(model, {.pass_tokens = config.pass_tokens,
-                        .pool_positions = choose_pool(config, *model),
-                        .engine_lock = &engine_lock,
-                        .has_thread = true});
-  const SessionConfig session =
-      session_config(config, ears.name.empty() ? "" : checkpoint->name(),
-                     !options.model.adapter.empty(), voice != nullptr, engine, engine_lock);
+  const std::shared_ptr<Transformer> model =
+      set_up_model(*checkpoint, options.model, /*prepares_passes=*/true, {}, options.draft_model);
+  const auto draft_model = set_up_draft_model(draft_checkpoint.get(), *model, options.model);
+  const EngineConfig engine_config{.pass_tokens = config.pass_tokens,
+                                   .pool_positions = choose_pool(config, *model),
+                                   .engine_lock = &engine_lock,
+                                   .has_thread = true};
+  Engine engine(model, engine_config);
+  std::optional<Engine> drafts;
+  if (draft_model) drafts.emplace(draft_model, engine_config);
+  const SessionConfig session = session_config(config, ears.name.empty() ? "" : checkpoint->name(),
+                                               !options.model.adapter.empty(), voice != nullptr,
+                                               engine, drafts ? &*drafts : nullptr, engine_lock);
   const PassCosts costs = warm_up(engine, engine_lock, session.generator.costs);
   if (config.realtime.drafts_yield) engine.yield_speculation(costs.tokens_for(1));
 
@@ -295,8 +304,11 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
   serve::ServeMetrics metrics;
   const std::unique_ptr<serve::PrefixStore> store =
       open_prefix_store(config, options.model, *checkpoint, engine, engine_lock);
+  GeneratorConfig decoder{.name = session.generator.name, .costs = costs};
+  if (drafts) decoder.sources = {draft_source_of(*drafts)};
+  if (drafts) decoder.draft_model = &*drafts;
   serve::Completer completer(engine, engine_lock, *tokenizer, defaults, config, metrics, clock,
-                             costs, store.get());
+                             decoder, store.get());
   std::optional<serve::OwnTools> own_tools;
   std::optional<serve::ServerTools> tools;
   if (servers) {
@@ -374,6 +386,8 @@ void add_serve(CLI::App& app, const std::stop_token& stop) {
   command->get_option("--model")->required(false)->capture_default_str();
   options->voice.add_to(*command);
   add_chat_template(*command, options->chat_template);
+  std::string past_answers;  // not offered
+  add_flags(*command, only(draft_settings(options->draft_model, past_answers), {"draft_model"}));
   command->add_option("--config", options->config, "YAML file, such as configs/runtime/serve.yaml");
   command->add_option("overrides", options->overrides, "key.sub=value, stronger than the file");
   add_flags(*command, flagged(settings_of(options->flags)));

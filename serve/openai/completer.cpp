@@ -9,7 +9,6 @@
 #include "core/stop.h"
 #include "runtime/converse/answer_reader.h"
 #include "runtime/generate/answer_constraint.h"
-#include "runtime/generate/make_generator.h"
 #include "runtime/generate/token_constraint.h"
 #include "serve/api_error.h"
 #include "serve/home_names.h"
@@ -50,7 +49,7 @@ constexpr size_t kLoopTokens = 16;  // between two checks whether an answer is i
 
 Completer::Completer(Engine& engine, EngineLock& engine_lock, const Tokenizer& tokenizer,
                      const GenerationDefaults& defaults, const ServeConfig& config,
-                     ServeMetrics& metrics, const Clock& clock, const PassCosts& costs,
+                     ServeMetrics& metrics, const Clock& clock, GeneratorConfig decoder,
                      PrefixStore* store)
     : engine_(engine),
       engine_lock_(engine_lock),
@@ -60,7 +59,7 @@ Completer::Completer(Engine& engine, EngineLock& engine_lock, const Tokenizer& t
       metrics_(metrics),
       clock_(clock),
       context_length_(std::min(config.max_context, engine.model().max_positions())),
-      costs_(costs),
+      decoder_(std::move(decoder)),
       grammars_(tokenizer),
       sessions_(config.max_sessions),
       stores_prefixes_(store != nullptr),
@@ -306,8 +305,8 @@ CompletionResult Completer::complete_once(const Job& job, int64_t choice, const 
         tokenizer_.vocab_size());
   }
   generation.should_stop = [&] { return stop.stop_requested() || !sink.is_wanted(); };
-  GeneratorConfig decoder{.name = config_.decoder, .costs = costs_};
-  if (!job.predictions_.empty()) decoder.sources = {"ngram"};
+  GeneratorConfig decoder = decoder_;
+  if (!job.predictions_.empty()) decoder.sources.insert(decoder.sources.begin(), "ngram");
   const GenerationResult generated =
       make_generator(decoder, engine_)
           ->generate(sequence, {.drafts = job.predictions_}, generation, [&](TokenSpan tokens) {
@@ -329,8 +328,10 @@ CompletionResult Completer::complete_once(const Job& job, int64_t choice, const 
                   generated.stop_reason == StopReason::kCacheFull;
   result.usage.completion_tokens = std::ssize(answer);
   result.usage.thought_tokens = reader.num_thought_tokens();
-  result.usage.accepted_tokens = generated.num_accepted;
-  result.usage.rejected_tokens = generated.num_checked - generated.num_accepted;
+  if (!job.predictions_.empty()) {
+    result.usage.accepted_tokens = generated.num_accepted;
+    result.usage.rejected_tokens = generated.num_checked - generated.num_accepted;
+  }
   metrics_.count_generated(generated.num_new_tokens);
   prefix_cache_.keep(job.client_, std::move(sequence), job.num_static_);
   metrics_.note_pool(engine_.pool());

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "runtime/cost/pass_costs.h"
 #include "runtime/engine/engine.h"
 #include "runtime/generate/generator.h"
+#include "runtime/generate/make_generator.h"
 #include "serve/openai/completion_request.h"
 #include "serve/openai/token_scorer.h"
 #include "serve/prefix_cache.h"
@@ -50,11 +50,11 @@ struct CompletionResult {
 /// its prefix shared with earlier ones cached. Thread-safe; borrows what the constructor names.
 class Completer {
  public:
-  /// `engine` and `tokenizer` are of one model, `defaults` are those in its folder. `costs`: see
-  /// GeneratorConfig. `store`: of prompts' beginnings; null: none.
+  /// `engine` and `tokenizer` are of one model, `defaults` are those in its folder. `decoder`: how
+  /// every answer is decoded. `store`: of prompts' beginnings; null: none.
   Completer(Engine& engine, EngineLock& engine_lock, const Tokenizer& tokenizer,
             const GenerationDefaults& defaults, const ServeConfig& config, ServeMetrics& metrics,
-            const Clock& clock, const PassCosts& costs = {}, PrefixStore* store = nullptr);
+            const Clock& clock, GeneratorConfig decoder = {}, PrefixStore* store = nullptr);
 
   /// A request to be answered; counts as a session while it lives.
   class Job {
@@ -137,7 +137,7 @@ class Completer {
   ServeMetrics& metrics_;
   const Clock& clock_;
   const int64_t context_length_;
-  const PassCosts costs_;
+  const GeneratorConfig decoder_;
   GrammarCompiler grammars_;
   Slots sessions_;
   const bool stores_prefixes_;

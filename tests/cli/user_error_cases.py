@@ -218,6 +218,8 @@ CASES = {
         --model @model
         --model {m} --config @config
         --model {m} --tts none --recogniser none --adapter @adapter
+        --model {m} --draft-model @model
+        --model {m} --draft-model own | no MTP layer | own
         --model {m} --chat-template @template
         --model {m} --port 99999 | port
         --model {m} --port x | --port | x

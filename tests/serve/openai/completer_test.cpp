@@ -82,6 +82,27 @@ TEST(Completer, APredictionSavesPassesAndChangesNothing) {
   EXPECT_GT(some_lost, lost);
 }
 
+TEST(Completer, ADraftModelSavesPassesAndChangesNothing) {
+  const auto passes = [](CountingApi& api) {
+    return std::stoi(api.metric("predgen_forward_passes_total"));
+  };
+  CountingApi plain, drafted({}, /*has_drafts=*/true);
+  const std::string text = content_of(plain.chat("hello"));
+  const Json answer = drafted.chat("hello");
+  EXPECT_EQ(content_of(answer), text);
+  EXPECT_LT(4 * passes(drafted), passes(plain));
+  EXPECT_EQ(answer["usage"]["completion_tokens_details"]["accepted_prediction_tokens"], 0)
+      << "the client has predicted nothing";
+  std::vector<std::string> texts(4);
+  {
+    std::vector<std::jthread> clients;
+    for (std::string& one : texts) {
+      clients.emplace_back([&] { one = content_of(drafted.chat("hello")); });
+    }
+  }
+  EXPECT_EQ(texts, std::vector<std::string>(4, text));
+}
+
 TEST(Completer, StreamsTheSameText) {
   CountingApi api;
   const std::string whole = content_of(api.chat("hello"));

@@ -22,7 +22,8 @@ inline TokenId next_word(TokenSpan history) {
 
 /// An endpoint whose model counts in words, and what one asks of it.
 struct CountingApi : FakeApi {
-  explicit CountingApi(const ServeConfig& wanted = {}) : FakeApi(kWords, wanted, next_word) {}
+  explicit CountingApi(const ServeConfig& wanted = {}, bool has_drafts = false)
+      : FakeApi(kWords, wanted, next_word, has_drafts) {}
 
   void handle(const HttpRequest& request, FakeReply& reply) {
     api.handle(request, reply, stop.get_token());
