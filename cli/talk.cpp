@@ -173,8 +173,6 @@ void talk(const TalkOptions& options, const std::stop_token& stop) {
        .while_speaking = while_speaking,
        .rules = {.language = language_heard(options.hearing.recogniser, options.hearing.language)},
        .wake = options.wake_rules(),
-       .tells_pauses =
-           options.conversation.session.preempts || session.config().turn.waits_for_pauses,
        .answers = loaded.sink(),
        .tools = loaded.tools()},
       view, clock, stop);

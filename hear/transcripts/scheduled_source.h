@@ -52,6 +52,7 @@ class ScheduledSource : public TranscriptSource {
 
   std::optional<Transcript> latest(Seconds now) override;
   std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override;
+  bool expects_words(Seconds /*now*/) override { return false; }
 
  private:
   std::vector<Transcript> transcripts_;

@@ -30,6 +30,7 @@ class StdinSource : public TranscriptSource {
   /// before it was taken. Both throw Interrupted after a stop, wait_newer() at once.
   std::optional<Transcript> latest(Seconds now) override;
   std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override;
+  bool expects_words(Seconds /*now*/) override { return false; }
 
   /// Transcripts that it holds.
   size_t num_waiting() const { return queue_.size(); }

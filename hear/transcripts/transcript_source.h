@@ -35,6 +35,10 @@ class TranscriptSource {
   /// A final one that was returned ends its turn: neither it nor what came before is given again.
   /// nullopt: the input has ended.
   virtual std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) = 0;
+
+  /// Whether other words are about to come: the voice has paused, and what it said last is being
+  /// recognised. False if the source cannot tell. Never waits.
+  virtual bool expects_words(Seconds now) = 0;
 };
 
 }  // namespace predgen

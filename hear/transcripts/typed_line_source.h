@@ -36,6 +36,7 @@ class TypedLineSource : public TranscriptSource {
   /// The runtime's thread.
   std::optional<Transcript> latest(Seconds now) override;
   std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override;
+  bool expects_words(Seconds /*now*/) override { return false; }
 
  private:
   const Clock& clock_;

@@ -11,6 +11,13 @@
 #include "runtime/speech/speaker.h"
 
 namespace predgen {
+namespace {
+
+/// Of the words before a pause: a recogniser that takes longer, or has nothing new, is not waited
+/// for.
+constexpr Seconds kLongestDecode{1.0};
+
+}  // namespace
 
 Conversation::Conversation(const Options& options, ConversationListener& listener, Clock& clock,
                            const std::stop_token& stop)
@@ -31,12 +38,8 @@ Conversation::Conversation(const Options& options, ConversationListener& listene
   if (!options_.make_recogniser) return;
   recogniser_.emplace(options_.make_recogniser, options_.sample_rate, clock, *this);
   recogniser_->set_end(options_.end);
-  if (options_.asks) {
-    recogniser_->set_on_voice([this](const UserVoice& voice) { hear_voice(voice); });
-  }
-  if (options_.tells_pauses) {
-    recogniser_->set_on_pause([this](const std::string& words) { on_pause(words); });
-  }
+  recogniser_->set_on_voice([this](const UserVoice& voice) { hear_voice(voice); });
+  recogniser_->set_on_pause([this](const std::string& words) { on_pause(words); });
 }
 
 bool Conversation::take_turn_begun(Session& session, TranscriptSource& source) {
@@ -143,6 +146,12 @@ std::optional<Transcript> Conversation::wait_newer(int64_t revision, Clock& cloc
   return newest;
 }
 
+bool Conversation::expects_words(Seconds now) {
+  if (options_.typed != nullptr) return options_.typed->expects_words(now);
+  const Lock lock(mutex_);
+  return paused_ && now - *paused_ < kLongestDecode;
+}
+
 void Conversation::add_sound(std::span<const float> samples) {
   {
     const Lock lock(mutex_);
@@ -175,6 +184,7 @@ void Conversation::commit_sound() {
 void Conversation::clear_sound() {
   recogniser_->clear();
   const Lock lock(mutex_);
+  paused_.reset();
   first_words_.forget(clock_.now());
 }
 
@@ -187,8 +197,13 @@ void Conversation::set_end(const EndOfTurn& end) {
 void Conversation::hear(const std::string& before, const std::string& words) {
   const Lock lock(mutex_);
   turns_.set_before(before);
-  queue_.push(turns_.with_lines(words), /*is_final=*/false);
+  push_words(turns_.with_lines(words));
   changed_.notify_all();
+}
+
+void Conversation::push_words(const std::string& words) {
+  paused_.reset();
+  queue_.push(words, /*is_final=*/false);
 }
 
 void Conversation::ask(const std::string& text) {
@@ -226,6 +241,7 @@ void Conversation::act(const TurnActions& actions, const std::string& words) {
 }
 
 void Conversation::commit(const std::string& words) {
+  paused_.reset();
   turns_.push(clock_.now());
   queue_.push(words, /*is_final=*/true);
   changed_.notify_all();
@@ -252,7 +268,7 @@ void Conversation::on_words(const std::string& words) {
   if (wake_ && is_blank(counts) && !has_counted_) return;
   has_counted_ = !is_blank(counts);
   act(taking_.on_words(now, counts), "");
-  queue_.push(counts, /*is_final=*/false);
+  push_words(counts);
 }
 
 std::string Conversation::counted(const std::string& words) {
@@ -308,6 +324,8 @@ void Conversation::end_turn(const std::string& words, bool is_meant) {
 
 void Conversation::on_voice(bool is_active, Seconds ended) {
   const Lock lock(mutex_);
+  paused_ = is_active ? std::nullopt : std::optional(clock_.now());
+  if (!options_.asks) return;
   is_speaking_ = is_speaking_ || is_active;
   if (!is_active) turns_.note_voice_end(ended);
   if (wake_ && !wake_->on_voice(clock_.now(), is_active)) return;
@@ -316,6 +334,7 @@ void Conversation::on_voice(bool is_active, Seconds ended) {
 
 void Conversation::on_pause(const std::string& words) {
   const Lock lock(mutex_);
+  paused_.reset();
   const std::string counts = counted(words);
   if (wake_ && is_blank(counts)) return;
   const std::string all = turns_.with_lines(counts);

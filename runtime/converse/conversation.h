@@ -47,7 +47,6 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
     TurnTakingRules rules{};
     /// Words count only as Wake has it, if `asks`; nullopt: all that is said counts.
     std::optional<WakeRules> wake{};
-    bool tells_pauses = false;          // Transcript::is_stable, for InputTimeWork::kPreempt
     AudioSink* answers = nullptr;       // where the answers' sound goes; null: another plays it
     EngineLock* engine_lock = nullptr;  // given up while words are waited for; null: it is kept
     /// Whether the user's turn is asked when it is over. Otherwise the listener does that, and says
@@ -107,6 +106,7 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
   std::optional<Transcript> latest(Seconds now) override;
   /// nullopt: the input has ended. An error that ended it is thrown.
   std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override;
+  bool expects_words(Seconds now) override;
 
   // The user's sound: one thread.
 
@@ -226,6 +226,8 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
  private:
   TurnObserver observer();
   void hear_voice(const UserVoice& voice);
+  /// The newest words of the turn under way.
+  void push_words(const std::string& words) REQUIRES(mutex_);
   /// Words, of which only the listener knows what they do.
   void tell_words(const std::string& words);
   /// Its final transcript comes.
@@ -255,8 +257,9 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
   AskedTurns turns_ GUARDED_BY(mutex_);
   EndOfTurn end_ GUARDED_BY(mutex_);
   SoundStart start_ GUARDED_BY(mutex_);
-  Seconds sound_length_ GUARDED_BY(mutex_){0};   // that has arrived
-  bool is_speaking_ GUARDED_BY(mutex_) = false;  // a turn is under way
+  Seconds sound_length_ GUARDED_BY(mutex_){0};        // that has arrived
+  bool is_speaking_ GUARDED_BY(mutex_) = false;       // a turn is under way
+  std::optional<Seconds> paused_ GUARDED_BY(mutex_);  // the voice, and no words came since then
   bool has_ended_ GUARDED_BY(mutex_) = false;
   std::string lost_ GUARDED_BY(mutex_);  // why something was lost last
   int64_t num_lost_ GUARDED_BY(mutex_) = 0;

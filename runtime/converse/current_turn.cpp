@@ -50,7 +50,9 @@ History::Prompt SessionParts::prompt(const History& before, const std::string& u
 
 bool CurrentTurn::is_outdated(const Transcript& heard) const {
   throw_if_stopped(stop);
-  const std::optional<Transcript> newest = source.latest(session.clock.now());
+  const Seconds now = session.clock.now();
+  if (session.config.turn.yields_to_words && source.expects_words(now)) return true;
+  const std::optional<Transcript> newest = source.latest(now);
   return newest && newest->revision > heard.revision;
 }
 

@@ -84,7 +84,8 @@ struct CurrentTurn {
 
   /// Whether something of the answer was given to the speaker.
   bool has_spoken() const { return result.metrics.first_words.has_value(); }
-  /// Whether the source has a newer transcript. Interrupted if the turn was stopped.
+  /// Whether the source has a newer transcript, or the draft yields to one that is about to come.
+  /// Interrupted if the turn was stopped.
   bool is_outdated(const Transcript& heard) const;
   int64_t num_draft_model_passes() const;
   /// Generation settings of the answer, as it goes on `more_rounds` later.

@@ -65,6 +65,10 @@ std::vector<std::string> verifier_choices() {
   return choices;
 }
 
+bool should_yield_to_words(const PassCosts& costs) {
+  return costs.is_known() && costs.of(1) >= Seconds(0.01);
+}
+
 SessionConfig make_session_config(const SessionOptions& options, Engine& engine) {
   const bool is_off = options.verifier == "off";
   const InputTimeWork work = options.preempts ? InputTimeWork::kPreempt
@@ -93,6 +97,8 @@ SessionConfig make_session_config(const SessionOptions& options, Engine& engine)
   config.sampling = options.sampling;
   config.end_readout = options.end_readout;
   config.turn.work = work;
+  config.turn.yields_to_words = engine.model().kv_layout().options.device().is_cpu() &&
+                                should_yield_to_words(config.generator.costs);
   config.turn.max_new_tokens = options.max_new_tokens;
   config.turn.turn_draft_tokens = options.turn_draft_tokens;
   return config;

@@ -35,6 +35,10 @@ Settings settings_of(TurnConfig& turn);
 /// "off", and verifier_names().
 std::vector<std::string> verifier_choices();
 
+/// TurnConfig::yields_to_words, for a model on a CPU with these costs: where a token takes 10 ms or
+/// more, a draft takes as long as the decode that it would slow down, or longer.
+bool should_yield_to_words(const PassCosts& costs);
+
 /// The configuration for `options`. Without drafts the preset's sources of drafts do not help to
 /// decode the answer either. Pass costs are measured on `engine` where they matter. UserError for
 /// a preset that does not exist.

@@ -37,6 +37,7 @@ class ConsentSource : public TranscriptSource {
       : source_(source), until_(until) {}
 
   std::optional<Transcript> latest(Seconds now) override { return source_.latest(now); }
+  bool expects_words(Seconds now) override { return source_.expects_words(now); }
   std::optional<Transcript> wait_newer(int64_t revision, Clock& clock) override {
     std::optional<Transcript> newest = source_.wait_newer(revision, clock);
     const bool is_answer = until_ && newest && newest->is_final && newest->time <= *until_;

@@ -36,6 +36,9 @@ struct TurnConfig {
   int64_t max_new_tokens = 256;  // of the whole answer
   bool sound_ahead = true;       // what a voice gets first of a draft is synthesised ahead
   bool speaks_clauses = false;   // that is its first clause, where there is one (SpokenOpening)
+  // No pass of a draft begins while TranscriptSource::expects_words(): the draft would be outdated
+  // soon, and the recogniser needs the cores that the model runs on.
+  bool yields_to_words = false;
   // Draft at pauses (Transcript::is_stable) only, while PauseHistory::can_wait(). Has no effect
   // with TurnObserver::on_end_by_words, which drafts answer.
   bool waits_for_pauses = false;

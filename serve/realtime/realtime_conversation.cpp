@@ -224,12 +224,10 @@ struct Nobody {
 
 Conversation::Options conversation_options(const RealtimeHost& host, int sample_rate,
                                            ToolRounds* tools) {
-  const TurnConfig& turn = host.session.turn;
   return {.make_recogniser = host.offer.has_recogniser ? host.make_recogniser : MakeRecogniser(),
           .sample_rate = sample_rate,
           // A client has no way to pause: its answer ends with the first words.
           .rules = {.language = host.offer.language, .until_left = Seconds(0)},
-          .tells_pauses = turn.waits_for_pauses || turn.work == InputTimeWork::kPreempt,
           .engine_lock = &host.engine_lock,
           .asks = false,
           .tools = tools};

@@ -48,7 +48,7 @@ struct TalkSetup {
   std::function<TokenId(TokenSpan)> next{};  // instead of `answer`
   int64_t max_draft_tokens = 64, first_round_tokens = 0, later_round_tokens = 0;
   int64_t turn_draft_tokens = 0;
-  bool sound_ahead = true, speaks_clauses = false;
+  bool sound_ahead = true, speaks_clauses = false, yields_to_words = false;
   std::function<bool(TokenSpan answer, const std::string& text)> is_stuck{};
   size_t trace_bytes = 1 << 20;
   int64_t context_length = 2048, pass_tokens = 512, top_k = 3, judged_sentences = 1;
@@ -81,6 +81,7 @@ struct Stage {
                  .max_new_tokens = 40,
                  .sound_ahead = setup.sound_ahead,
                  .speaks_clauses = setup.speaks_clauses,
+                 .yields_to_words = setup.yields_to_words,
                  .is_stuck = setup.is_stuck,
                  .trace_bytes = setup.trace_bytes},
         .verifier = {.name = setup.verifier,

@@ -61,6 +61,7 @@ struct WatchedTalk : TranscriptSource, ConversationListener {
             std::stop_token())),
         speaker(*owned_speaker),
         session(Stage::session_config({.preset = seed % 2 == 0 ? "default" : "",
+                                       .yields_to_words = seed % 3 == 0,
                                        .context_length = planted == Fault::kGrows ? 4000 : 700}),
                 engine, tokenizer, std::move(owned_speaker), clock),
         user({.answers = &sink}, *this, clock, {}),
@@ -120,6 +121,7 @@ struct WatchedTalk : TranscriptSource, ConversationListener {
     clock.run_due();
     return user.latest(now);
   }
+  bool expects_words(Seconds now) override { return user.expects_words(now); }
   std::optional<Transcript> wait_newer(int64_t revision, Clock&) override {
     while (!schedule.has_ended()) {
       const auto newest = user.latest(clock.now());

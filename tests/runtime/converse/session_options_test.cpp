@@ -5,6 +5,7 @@
 
 #include "tests/fakes/borrowing_engine.h"
 #include "tests/fakes/fake_language_model.h"
+#include "tests/fakes/pass_table.h"
 
 namespace predgen {
 namespace {
@@ -27,6 +28,12 @@ TEST(SessionOptions, WithoutDraftsThePresetDoesNotHelpToDecode) {
   EXPECT_EQ(preemptive.turn.work, InputTimeWork::kPreempt);
   EXPECT_THAT(preemptive.generator.sources, IsEmpty());
   EXPECT_FALSE(preemptive.generator.costs.is_known());
+}
+
+TEST(SessionOptions, DraftsOfSlowModelsYieldToTheRecogniser) {
+  EXPECT_TRUE(should_yield_to_words(pass_table({0.02, 0.03})));
+  EXPECT_FALSE(should_yield_to_words(pass_table({0.005, 0.03})));
+  EXPECT_FALSE(should_yield_to_words({})) << "not known";
 }
 
 TEST(SessionOptions, AVoiceBeginsWithAClauseUnlessThePaperIsFollowed) {

@@ -73,6 +73,27 @@ TEST(SessionPauses, SoundTakesPartOfThePause) {
   }
 }
 
+/// Other words are expected from 0.15 s on until they come.
+class PausingSource : public ScheduledSource {
+ public:
+  using ScheduledSource::ScheduledSource;
+  bool expects_words(Seconds now) override { return now >= Seconds(0.15) && now < Seconds(0.6); }
+};
+
+TEST(SessionPauses, ADraftYieldsToWordsThatAreAboutToCome) {
+  for (const bool yields : {false, true}) {
+    Stage stage({.yields_to_words = yields});
+    PausingSource source({partial("a", 0.1), partial("a b", 0.6), final_one("a b", 2)});
+    const TurnResult result = stage.session.run_turn(source, {}).value();
+    const std::vector<double> times = drafted(result, 0);
+    ASSERT_EQ(times.size(), 2u);
+    EXPECT_NEAR(times[0], 0.1 + (yields ? 2 : 4) * kPass, 1e-9) << "a pass that runs is not ended";
+    EXPECT_GT(times[1], 0.6);
+    EXPECT_EQ(result.text, "Yes I can. Go on!");
+    EXPECT_TRUE(result.metrics.ready_before_end);
+  }
+}
+
 TEST(SessionPauses, OtherAnswersAreMadeWhereTheirTokensAreCheap) {
   const auto drafted_tokens = [](const std::string& preset, const std::vector<double>& seconds) {
     Stage stage({.preset = preset, .costs = pass_table(seconds)});

@@ -67,8 +67,8 @@ class GivenAudio : public AudioSource {
 
 /// Speaks to a conversation, whose reader is gone before the sound that it reads.
 struct Talk {
-  explicit Talk(WhileSpeaking while_speaking = WhileSpeaking::kNotHeard, bool tells_pauses = false,
-                bool by_words = false, const std::function<bool()>& is_held = {})
+  explicit Talk(WhileSpeaking while_speaking = WhileSpeaking::kNotHeard, bool by_words = false,
+                const std::function<bool()>& is_held = {})
       : turns({.make_recogniser = desk.make,
                .sample_rate = kRecogniserRate,
                .end = {.is_detected = !is_held,
@@ -76,7 +76,6 @@ struct Talk {
                        .waits = by_words ? std::optional(EndWaits()) : std::nullopt,
                        .by_words = by_words},
                .while_speaking = while_speaking,
-               .tells_pauses = tells_pauses,
                .answers = &sink},
               told, clock, stop.get_token()),
         reader(audio, turns, clock, stop.get_token(), is_held) {}
@@ -143,7 +142,7 @@ TEST(SoundReader, WordsAreTranscriptsAndAPauseMakesTheLastOneFinal) {
 
 TEST(SoundReader, WhoPushesToTalkSaysWhereATurnBeginsAndEnds) {
   std::atomic<bool> is_held = false;
-  Talk talk(WhileSpeaking::kNotHeard, false, false, [&] { return is_held.load(); });
+  Talk talk(WhileSpeaking::kNotHeard, /*by_words=*/false, [&] { return is_held.load(); });
   const auto give = [&](int milliseconds, bool holds) {
     is_held = holds;
     talk.audio.give(milliseconds, 0.5f);
@@ -173,19 +172,40 @@ TEST(SoundReader, WhoPushesToTalkSaysWhereATurnBeginsAndEnds) {
   EXPECT_EQ(talk.told.lines.size(), 2u) << "no words";
 }
 
-TEST(SoundReader, APauseIsATranscriptOfItsOwnForWhoeverAsks) {
-  for (const bool tells_pauses : {false, true}) {
-    Talk talk(WhileSpeaking::kNotHeard, tells_pauses);
-    talk.audio.give(1000, 0.5f);
-    talk.hear_voice("what is it", false, 16000);
-    EXPECT_FALSE(talk.next().is_stable);
-    talk.audio.give(200, 0.0f);
-    const auto newest = talk.turns.latest(talk.clock.now());
-    ASSERT_TRUE(newest);
-    EXPECT_EQ(newest->text, "what is it");
-    EXPECT_EQ(newest->is_stable, tells_pauses);
-    EXPECT_EQ(newest->revision, tells_pauses ? 2 : 1);
-  }
+TEST(SoundReader, APauseIsATranscriptOfItsOwn) {
+  Talk talk;
+  talk.audio.give(1000, 0.5f);
+  talk.hear_voice("what is it", false, 16000);
+  EXPECT_FALSE(talk.next().is_stable);
+  talk.audio.give(200, 0.0f);
+  const Transcript paused = talk.next();
+  EXPECT_EQ(paused.text, "what is it");
+  EXPECT_TRUE(paused.is_stable);
+}
+
+TEST(SoundReader, OtherWordsAreExpectedFromAPauseOnUntilTheyComeOrItIsTooLate) {
+  Talk talk;
+  const auto expects = [&] { return talk.turns.expects_words(talk.clock.now()); };
+  talk.audio.give(1000, 0.5f);
+  talk.hear_voice("what", true, 16000);
+  EXPECT_FALSE(expects());
+  talk.hear_voice("what", false, 16000);
+  EXPECT_TRUE(expects());
+  talk.hear_voice("what is", false, 16000);
+  EXPECT_FALSE(expects()) << "they are there";
+  talk.hear_voice("what is", true, 17000);
+  talk.hear_voice("what is", false, 17000);
+  EXPECT_TRUE(expects());
+  talk.hear_voice("what is", true, 18000);
+  EXPECT_FALSE(expects()) << "the voice goes on";
+  talk.hear_voice("what is", false, 18000);
+  talk.audio.give(400, 0.0f);
+  EXPECT_FALSE(expects()) << "the pause has told that they are the same";
+  talk.hear_voice("what is", true, 30000);
+  talk.hear_voice("what is", false, 30000);
+  EXPECT_TRUE(expects());
+  talk.clock.set(talk.clock.now().count() + 1);
+  EXPECT_FALSE(expects()) << "the recogniser is late";
 }
 
 TEST(SoundReader, TheVoiceMakesAnAnswerSofterAndWordsThatStayEndIt) {
@@ -317,7 +337,7 @@ TEST(SoundReader, AQuestionIsAskedAgainEvenIfTheSoundHasEndedBeforeItsAnswerIsBr
 }
 
 TEST(SoundReader, WordsThatAreSaidAgainStandInFrontOfThoseThatAnEndIsExpectedOf) {
-  Talk talk(WhileSpeaking::kInterrupts, false, /*by_words=*/true);
+  Talk talk(WhileSpeaking::kInterrupts, /*by_words=*/true);
   talk.audio.give(1000, 0.5f);
   talk.hear_voice("what is the capital", false, 16000);
   talk.turns.expect_end("what is the capital", 0.99);
