@@ -49,7 +49,8 @@ std::optional<double> joules_of(const fs::path& powercap) {
 }  // namespace
 
 MachineUse MachineUse::since(const MachineUse& before) const {
-  MachineUse used{.own = own - before.own, .helpers = std::max(helpers - before.helpers, Seconds(0))};
+  MachineUse used{.own = own - before.own,
+                  .helpers = std::max(helpers - before.helpers, Seconds(0))};
   if (joules && before.joules && *joules >= *before.joules) used.joules = *joules - *before.joules;
   return used;
 }
