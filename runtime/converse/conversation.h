@@ -259,7 +259,7 @@ class Conversation : public TranscriptSource, public RecognisedTurnHandler {
   SoundStart start_ GUARDED_BY(mutex_);
   Seconds sound_length_ GUARDED_BY(mutex_){0};        // that has arrived
   bool is_speaking_ GUARDED_BY(mutex_) = false;       // a turn is under way
-  std::optional<Seconds> paused_ GUARDED_BY(mutex_);  // the voice, and no words came since then
+  std::optional<Seconds> paused_ GUARDED_BY(mutex_);  // when the voice did, if no words came since
   bool has_ended_ GUARDED_BY(mutex_) = false;
   std::string lost_ GUARDED_BY(mutex_);  // why something was lost last
   int64_t num_lost_ GUARDED_BY(mutex_) = 0;
