@@ -94,8 +94,74 @@ struct Share {
   Vector<T> vectors[kMost];
 };
 
+constexpr int kMerged = 2;  // heads that a warp merges together
+
+/// A warp merges the parts of `num_heads` of a token's heads from `head` on, in the order of their
+/// first chunks.
+template <class T>
+__device__ void merge_parts(const GpuAttention& a, int64_t token_index, int64_t head,
+                            int num_heads) {
+  const GpuToken token = a.tokens[token_index];
+  const ChunkRange range = chunks_of(token, a.window, a.tile == 1);
+  const int num_chunks = range.last - range.first + 1;
+  const int count = num_chunks < a.num_splits ? num_chunks : a.num_splits;
+  const int first = range.first % a.num_splits;
+  const int lane = static_cast<int>(threadIdx.x) % kLanes, D = a.head_dim;
+  const auto row_of = [&](int i) { return token_index * a.num_heads + head + i; };
+  const auto part_of = [&](int i, int index) {
+    const int split = first + index < a.num_splits ? first + index : first + index - a.num_splits;
+    return a.parts + (row_of(i < num_heads ? i : 0) * a.num_splits + split) * (D + 2);
+  };
+  constexpr int kValues = kMaxGpuHeadDim / kLanes;
+  float largest[kMerged], sums[kMerged][kValues] = {}, totals[kMerged] = {};
+#pragma unroll
+  for (int i = 0; i < kMerged; ++i) {
+    largest[i] = kNothing;
+    for (int k = lane; k < count; k += kLanes) largest[i] = fmaxf(largest[i], part_of(i, k)[D]);
+    largest[i] = warp_max(largest[i]);
+  }
+#pragma unroll 4
+  for (int k = 0; k < count; ++k) {
+#pragma unroll
+    for (int i = 0; i < kMerged; ++i) {
+      const float* part = part_of(i, k);
+      const float weight = expf(part[D] - largest[i]);
+#pragma unroll
+      for (int v = 0; v < kValues; ++v) {
+        const int d = lane + v * kLanes;
+        if (d < D) sums[i][v] = fmaf(weight, part[d], sums[i][v]);
+      }
+      totals[i] = fmaf(weight, part[D + 1], totals[i]);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kMerged; ++i) {
+#pragma unroll
+    for (int v = 0; v < kValues; ++v) {
+      const int d = lane + v * kLanes;
+      if (i < num_heads && d < D) {
+        static_cast<T*>(a.x)[row_of(i) * D + d] = narrow<T>(sums[i][v] / totals[i]);
+      }
+    }
+  }
+}
+
+/// Zeros for a tile's tokens of padding, so that products of them stay finite.
+template <class T>
+__device__ void clear_padding(const GpuAttention& a, int first, int key_head) {
+  const int width = a.num_heads / a.num_key_heads * a.head_dim;
+  for (int token = first; token < first + a.tile && token < a.num_tokens; ++token) {
+    if (a.tokens[token].step >= 0) continue;
+    T* x =
+        static_cast<T*>(a.x) + (static_cast<int64_t>(token) * a.num_key_heads + key_head) * width;
+    for (int i = static_cast<int>(threadIdx.x); i < width; i += kAttendThreads) {
+      x[i] = narrow<T>(0.0f);
+    }
+  }
+}
+
 /// One block per split, key head and tile of tokens: scores, their softmax within the split, and
-/// the weighted sums of values.
+/// the weighted sums of values. The last block of a key head and tile merges the splits.
 template <class T>
 __global__ void __launch_bounds__(kAttendThreads, sizeof(T) == 2 ? 4 : 3)
     attend_kernel(GpuAttention a) {
@@ -110,6 +176,7 @@ __global__ void __launch_bounds__(kAttendThreads, sizeof(T) == 2 ? 4 : 3)
   const int D = a.head_dim, shared = a.num_heads / a.num_key_heads;
   const bool by_key = a.tile == 1;
   const GpuToken only = a.tokens[first];
+  if (split == 0) clear_padding<T>(a, first, key_head);
   if (only.step < 0) return;
   int count = 0, begin_chunk = 0, end_chunk = 0, end = 0;
   for (; count < a.tile && first + count < a.num_tokens; ++count) {
@@ -120,6 +187,7 @@ __global__ void __launch_bounds__(kAttendThreads, sizeof(T) == 2 ? 4 : 3)
     end_chunk = range.last + 1;  // they ascend
     end = by_key ? num_seen(token) : token.place + 1;
   }
+  const int num_chunks = end_chunk - begin_chunk;
   begin_chunk += (split + a.num_splits - begin_chunk % a.num_splits) % a.num_splits;
   if (begin_chunk >= end_chunk) return;  // the whole block
   const int num_rows = count * shared;
@@ -261,38 +329,14 @@ __global__ void __launch_bounds__(kAttendThreads, sizeof(T) == 2 ? 4 : 3)
       }
     }
   }
-}
-
-/// One block per head and token: merges its splits, in the order of their first chunks.
-template <class T>
-__global__ void __launch_bounds__(kMaxGpuHeadDim) merge_kernel(GpuAttention a) {
-  const GpuToken token = a.tokens[blockIdx.y];
-  const int d = static_cast<int>(threadIdx.x), D = a.head_dim;
-  if (d >= D) return;
-  const int64_t head = static_cast<int64_t>(blockIdx.y) * a.num_heads + blockIdx.x;
-  T* to = static_cast<T*>(a.x) + head * D + d;
-  if (token.step < 0) {
-    *to = narrow<T>(0.0f);  // products of padding stay finite
-    return;
+  const int num_working = num_chunks < a.num_splits ? num_chunks : a.num_splits;
+  if (!is_last_to_arrive(a.counters + tile * a.num_key_heads + key_head, num_working)) return;
+  const int turns = (shared + kMerged - 1) / kMerged;  // of a token
+  for (int i = warp; i < count * turns; i += kWarps) {
+    const int head = i % turns * kMerged;
+    const int left = shared - head;
+    merge_parts<T>(a, first + i / turns, key_head * shared + head, left < kMerged ? left : kMerged);
   }
-  const ChunkRange range = chunks_of(token, a.window, a.tile == 1);
-  const int last =
-      range.last - range.first < a.num_splits ? range.last : range.first + a.num_splits - 1;
-  const auto part_of = [&](int chunk) {
-    return a.parts + (head * a.num_splits + chunk % a.num_splits) * (D + 2);
-  };
-  float largest = kNothing;
-  for (int chunk = range.first; chunk <= last; ++chunk) {
-    largest = fmaxf(largest, part_of(chunk)[D]);
-  }
-  float sum = 0.0f, total = 0.0f;
-  for (int chunk = range.first; chunk <= last; ++chunk) {
-    const float* part = part_of(chunk);
-    const float weight = expf(part[D] - largest);
-    sum = fmaf(weight, part[d], sum);
-    total = fmaf(weight, part[D + 1], total);
-  }
-  *to = narrow<T>(sum / total);
 }
 }  // namespace
 }  // namespace predgen

@@ -26,7 +26,6 @@ struct Launches {
   static void attend(const GpuAttention& a, void* stream) {
     const Grid grid{a.num_splits, a.num_key_heads, a.num_tiles};
     launch(attend_kernel<T>, grid, kAttendThreads, stream, a);
-    launch(merge_kernel<T>, Grid{a.num_heads, a.num_tokens}, kHeadThreads, stream, a);
   }
   static void adapt(const GpuAdapter& a, void* stream) {
     launch(adapter_inputs_kernel<T>, Grid{a.rank, a.num_tokens}, kAdapterThreads, stream, a);

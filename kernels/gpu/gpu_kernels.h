@@ -96,10 +96,12 @@ struct GpuAttention {
   int num_splits;  // the first takes chunks 0, num_splits, 2 * num_splits, ..
   int window;      // places that a token sees; 0: all
   float scale;
-  float* parts;          // [T,H,num_splits,D + 2]: sums, the largest score, the total weight
-  void* x;               // [T,H*D]
-  const int32_t* tiles;  // [num_tiles], the first token of each; null: one begins every `tile`
+  float* parts;  // [T,H,num_splits,D + 2]: sums, the largest score, the total weight
+  void* x;       // [T,H*D]
+  // [num_tiles], the first token of each, none of padding; null: one begins every `tile`
+  const int32_t* tiles;
   int num_tiles;
+  int* counters;  // [num_tiles,G], 0 before and after
 };
 
 /// silu(gate) * up, or with the tanh form of GELU

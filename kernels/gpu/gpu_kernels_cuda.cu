@@ -132,7 +132,7 @@ GpuSupport ask(int device) {
   cudaGetDevice(&before);
   if (device != before) cudaSetDevice(device);
   cudaFuncAttributes attributes;
-  support.error = text_of(cudaFuncGetAttributes(&attributes, merge_kernel<Bfloat16>));
+  support.error = text_of(cudaFuncGetAttributes(&attributes, attend_kernel<Bfloat16>));
   if (device != before) cudaSetDevice(before);
   cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
   cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);

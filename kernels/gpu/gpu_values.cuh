@@ -1,4 +1,4 @@
-// Values in a kernel, and sums over a warp or a block.
+// Values in a kernel, sums over a warp or a block, and the last block to arrive.
 #pragma once
 
 #include <cstdint>
@@ -79,6 +79,21 @@ __device__ float block_sum(float value) {
 #pragma unroll
   for (int warp = 0; warp < kThreads / kLanes; ++warp) total += sums[warp];
   return total;
+}
+
+/// Whether a block is the last one of `count` to arrive, which then sees what the others wrote
+/// before. `counter`: 0 before and after.
+__device__ inline bool is_last_to_arrive(int* counter, int count) {
+  __shared__ int is_last;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();  // what the block wrote is there before it counts as arrived
+    is_last = atomicAdd(counter, 1) == count - 1 ? 1 : 0;
+    __threadfence();  // and so is what the others wrote before it is read
+    if (is_last != 0) *counter = 0;
+  }
+  __syncthreads();
+  return is_last != 0;
 }
 }  // namespace
 }  // namespace predgen

@@ -163,7 +163,6 @@ class WideChunks {
 /// last block to arrive, which is the one that goes on.
 template <int kValues>
 __device__ bool add_splits(const GpuGroupProduct& a, float sums[kValues]) {
-  __shared__ int is_last;
   const int thread = static_cast<int>(threadIdx.x);
   const auto place = [&](int split, int value) {
     const int64_t block = static_cast<int64_t>(blockIdx.x) * a.num_splits + split;
@@ -171,15 +170,7 @@ __device__ bool add_splits(const GpuGroupProduct& a, float sums[kValues]) {
   };
 #pragma unroll
   for (int i = 0; i < kValues; ++i) *place(static_cast<int>(blockIdx.y), i) = sums[i];
-  __syncthreads();
-  if (thread == 0) {
-    __threadfence();  // the block's sums are there before it counts as arrived
-    is_last = atomicAdd(a.counters + blockIdx.x, 1) == a.num_splits - 1 ? 1 : 0;
-    __threadfence();  // and so are those of the others before they are read
-    if (is_last != 0) a.counters[blockIdx.x] = 0;
-  }
-  __syncthreads();
-  if (is_last == 0) return false;
+  if (!is_last_to_arrive(a.counters + blockIdx.x, a.num_splits)) return false;
 #pragma unroll
   for (int i = 0; i < kValues; ++i) {
     float pairs[kParts / 2];

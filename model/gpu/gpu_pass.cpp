@@ -87,10 +87,12 @@ PassMemory make_memory(const TransformerParts& model, int64_t num_tokens, size_t
   const ModelConfig& config = model.config;
   memory.logits =
       at::empty({num_logits, config.vocab_size}, model.embedding.options().dtype(at::kFloat));
+  const int64_t most_outputs =
+      std::max({config.vocab_size, 2 * config.intermediate_size, config.hidden_size,
+                (config.num_heads + 2 * config.num_kv_heads) * config.head_dim});
   memory.counters =
-      counters_for(std::max({config.vocab_size, 2 * config.intermediate_size, config.hidden_size,
-                             (config.num_heads + 2 * config.num_kv_heads) * config.head_dim}),
-                   model.embedding.device());
+      at::zeros({std::max(num_gpu_counters(most_outputs), num_tokens * config.num_kv_heads)},
+                model.embedding.options().dtype(at::kInt));
   return memory;
 }
 

@@ -14,7 +14,7 @@
 
 namespace predgen {
 
-/// Forward passes on a GPU by our own kernels, about ten launches per layer. The bits of a token's
+/// Forward passes on a GPU by our own kernels, nine launches per layer. The bits of a token's
 /// logits do not depend on how many tokens and sequences share the pass, where they stand in it,
 /// how earlier tokens were split into passes, or whether the token is on a tree's branch. The
 /// residual stream is float32 in every precision; keys and values are rounded to the type of the

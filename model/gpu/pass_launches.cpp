@@ -79,6 +79,7 @@ class PassLaunches {
       tiles_ = reinterpret_cast<const int32_t*>(inputs + memory.tiles_begin());
     }
     caches_ = reinterpret_cast<const GpuCache*>(inputs + memory.caches_begin());
+    counters_ = memory.counters.mutable_data_ptr<int>();
     products_.emplace(kernels, tokens_, memory.counters);
     const int64_t T = kind.num_tokens, D = config_.head_dim, H = config_.num_heads;
     const at::TensorOptions wide = options_.dtype(at::kFloat);
@@ -218,7 +219,8 @@ class PassLaunches {
                      .x = heads_THD_.mutable_data_ptr(),
                      .tiles = tiles_,
                      .num_tiles = static_cast<int>(
-                         tiles_ ? kind_.num_tiles : (kind_.num_tokens - 1) / kind_.tile + 1)},
+                         tiles_ ? kind_.num_tiles : (kind_.num_tokens - 1) / kind_.tile + 1),
+                     .counters = counters_},
                     stream_);
     return (*products_)(attention.o, heads_THD_);
   }
@@ -249,6 +251,7 @@ class PassLaunches {
   const int32_t* rows_;
   const int32_t* tiles_ = nullptr;
   const GpuCache* caches_;
+  int* counters_;
   const at::Tensor logits_NV_;
   std::optional<PassProducts> products_;
   int64_t num_splits_ = 0;

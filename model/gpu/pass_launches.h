@@ -59,8 +59,9 @@ struct PassMemory {
   // uint8: GpuTokens, then int32 rows whose logits are requested, then int32 first tokens of tiles,
   // then GpuCaches [steps,layers].
   at::Tensor inputs;
-  at::Tensor logits;    // float32 [*,V]
-  at::Tensor counters;  // counters_for() any of the model's products
+  at::Tensor logits;  // float32 [*,V]
+  // int32, 0 between launches: as many as any of the model's products or its attention takes.
+  at::Tensor counters;
 };
 static_assert(sizeof(GpuToken) % alignof(int32_t) == 0 &&
               (sizeof(GpuToken) + 2 * sizeof(int32_t)) % alignof(GpuCache) == 0);

@@ -7,12 +7,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <random>
 #include <set>
 
 #include "kernels/half.h"
+#include "tests/model/gpu/attention_memory.h"
 #include "tests/model/gpu/emulated_kernels.h"
 #include "tests/model/gpu/planted_kernels.h"
 #include "tests/model/gpu/planted_product.h"
@@ -21,49 +20,6 @@ namespace predgen {
 namespace {
 
 constexpr auto kInOrder = ThreadOrder::kAscending;
-
-/// At a multiple of 16 bytes.
-template <class T>
-class Buffer {
- public:
-  explicit Buffer(size_t count) : values_((count + kMore) / kMore * kMore + kMore) {}
-  T* data() {
-    auto place = reinterpret_cast<uintptr_t>(values_.data());
-    return values_.data() + (16 - place % 16) % 16 / sizeof(T);
-  }
-
- private:
-  static constexpr size_t kMore = 16 / sizeof(T);
-  std::vector<T> values_;
-};
-
-class Numbers {
- public:
-  explicit Numbers(uint64_t seed) : random_(seed) {}
-  float next() { return static_cast<float>(random_() % 2001) / 1000.0f - 1.0f; }
-  uint32_t bits() { return static_cast<uint32_t>(random_()); }
-  /// Two in bfloat16.
-  uint32_t pair() {
-    const uint32_t low = std::bit_cast<uint32_t>(next()) >> 16;
-    return low | (std::bit_cast<uint32_t>(next()) & 0xFFFF0000);
-  }
-  Buffer<float> floats(size_t count) {
-    Buffer<float> values(count);
-    for (size_t i = 0; i < count; ++i) values.data()[i] = next();
-    return values;
-  }
-  /// bfloat16
-  Buffer<uint16_t> halves(size_t count) {
-    Buffer<uint16_t> values(count);
-    for (size_t i = 0; i < count; ++i) {
-      values.data()[i] = static_cast<uint16_t>(std::bit_cast<uint32_t>(next()) >> 16);
-    }
-    return values;
-  }
-
- private:
-  std::mt19937_64 random_;
-};
 
 std::string text_of(const EmulationReport& report) {
   std::string text;
@@ -243,52 +199,12 @@ TEST(CheckedKernels, SplitsChangeNoBits) {
   }
 }
 
-/// Tokens of two sequences, some of them a tree's, and one of padding; the caches of both.
-struct Keys {
-  static constexpr int kHeads = 4, kKeyHeads = 2, kHeadDim = 24, kPlaces = 80, kTokens = 6;
-  static constexpr size_t kWidth = kHeads * kHeadDim, kValues = kKeyHeads * kPlaces * kHeadDim;
-  static constexpr int32_t kTiles[] = {0, 3, 5};
-
-  Keys(bool is_wide, Numbers& numbers) : values(4 * kValues) {
-    const size_t bytes = is_wide ? 4 : 2;
-    Buffer<float> wide = numbers.floats(4 * kValues);
-    Buffer<uint16_t> halves = numbers.halves(4 * kValues);
-    memcpy(values.data(), is_wide ? static_cast<void*>(wide.data()) : halves.data(),
-           4 * kValues * bytes);
-    const auto at = [&](size_t i) {
-      return reinterpret_cast<char*>(values.data()) + i * kValues * bytes;
-    };
-    for (const size_t step : {0, 2}) {
-      caches.push_back({.keys = at(step), .values = at(step + 1), .head_stride = kPlaces});
-    }
-    const auto add = [&](int step, int place, int num_consecutive, uint64_t others) {
-      tokens.push_back({.id = step == 0 ? 3 : 1,
-                        .step = step,
-                        .place = place,
-                        .position = place,
-                        .has_adapter = place % 2,
-                        .num_consecutive = num_consecutive,
-                        .others = {others, 0}});
-    };
-    add(0, 70, 70, 0b1);
-    add(0, 71, 70, 0b11);
-    add(0, 72, 70, 0b101);  // a sibling
-    add(1, 40, 41, 0);
-    add(1, 41, 42, 0);
-    add(-1, 0, 0, 0);
-  }
-
-  Buffer<float> values;
-  std::vector<GpuCache> caches;
-  std::vector<GpuToken> tokens;
-};
-
 TEST(CheckedKernels, HeadsAndAttention) {
   for (const GpuType type : {GpuType::kFloat32, GpuType::kBfloat16}) {
     const bool is_wide = type == GpuType::kFloat32;
     Numbers numbers(3);
     const Keys keys(is_wide, numbers);
-    constexpr size_t kAll = Keys::kTokens * Keys::kWidth;
+    constexpr size_t kAll = AttentionMemory::kAll;
     Buffer<float> rows = numbers.floats(kAll), weight = numbers.floats(Keys::kWidth);
     Buffer<float> angles = numbers.floats(kAll), queries(kAll);
     const auto place_heads = [&](const GpuKernels& kernels) {
@@ -317,30 +233,12 @@ TEST(CheckedKernels, HeadsAndAttention) {
                           nullptr);
     };
     EXPECT_EQ(check(place_heads, queries, kAll).num_unwritten, 0);
-    queries = numbers.floats(kAll);
     for (const int tile : {1, 4}) {
-      Buffer<float> parts(kAll * 2 * 2), x(kAll);
+      AttentionMemory memory(is_wide, tile);
       const auto attend = [&](const GpuKernels& kernels) {
-        kernels.attend(type,
-                       {.queries = queries.data(),
-                        .tokens = keys.tokens.data(),
-                        .caches = keys.caches.data(),
-                        .cache_stride = 1,
-                        .num_tokens = Keys::kTokens,
-                        .num_heads = Keys::kHeads,
-                        .num_key_heads = Keys::kKeyHeads,
-                        .head_dim = Keys::kHeadDim,
-                        .tile = tile,
-                        .num_splits = 2,  // of three chunks
-                        .window = tile == 1 ? 40 : 0,
-                        .scale = 0.2f,
-                        .parts = parts.data(),
-                        .x = x.data(),
-                        .tiles = tile == 1 ? nullptr : Keys::kTiles,
-                        .num_tiles = tile == 1 ? Keys::kTokens : 3},
-                       nullptr);
+        kernels.attend(type, memory.attention, nullptr);
       };
-      EXPECT_EQ(check(attend, x, is_wide ? kAll : kAll / 2).num_unwritten, 0);
+      EXPECT_EQ(check(attend, memory.x(), is_wide ? kAll : kAll / 2).num_unwritten, 0);
     }
   }
 }
@@ -573,6 +471,36 @@ TEST(EmulationChecks, ResultsShowFaultsOfTheProductOfManyRows) {
     found.insert(PlantedRun(seed).result<ProductFault::kOrderOfArrival>());
   }
   EXPECT_GT(found.size(), 1);
+}
+
+/// Attention with a fault, as several blocks run; what a launch after another one gives.
+template <ProductFault kFault>
+std::pair<std::string, bool> planted_attention(uint64_t seed) {
+  const EmulationChecks checks(seed);
+  AttentionMemory memory(true, 4);
+  std::vector<float> before;
+  bool is_same = true;
+  for (const uint64_t launch : {0, 1}) {
+    std::fill_n(memory.x().data(), AttentionMemory::kAll, 0.0f);
+    planted_attend<kFault>(memory.attention, EmulatedSchedule(seed + launch, 4));
+    const std::vector<float> found(memory.x().data(), memory.x().data() + AttentionMemory::kAll);
+    is_same = launch == 0 || found == before;
+    before = found;
+  }
+  return {text_of(checks.report()), is_same};
+}
+
+TEST(EmulationChecks, SeeFaultsOfAttention) {
+  using enum ProductFault;
+  constexpr auto kUnordered = "without an order";
+  for (const uint64_t seed : {1, 2}) {
+    // A fault of products.
+    EXPECT_EQ(planted_attention<kConflicts>(seed), std::pair(std::string(), true));
+    EXPECT_THAT(planted_attention<kNoFenceBefore>(seed).first, testing::HasSubstr(kUnordered));
+    EXPECT_THAT(planted_attention<kNoFenceBehind>(seed).first, testing::HasSubstr(kUnordered));
+    EXPECT_THAT(planted_attention<kEarlyMerge>(seed).first, testing::HasSubstr(kUnordered));
+  }
+  EXPECT_FALSE(planted_attention<kNoReset>(1).second);  // nobody was the last one
 }
 
 TEST(EmulationChecks, ResultsShowScalesOfOtherGroupsAndBlocks) {

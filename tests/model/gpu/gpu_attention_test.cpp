@@ -38,6 +38,7 @@ at::Tensor attend(int num_splits, int tile, std::span<const int32_t> tiles) {
   }
   at::Tensor parts = at::empty({kQueries, kHeads, num_splits, kHeadDim + 2});
   at::Tensor x = at::zeros({kQueries, kHeads * kHeadDim});
+  at::Tensor counters = at::zeros({kQueries, kKeyHeads}, at::kInt);
   emulated_kernels(ThreadOrder::kAscending)
       .attend(GpuType::kFloat32,
               {.queries = queries.const_data_ptr<float>(),
@@ -55,8 +56,10 @@ at::Tensor attend(int num_splits, int tile, std::span<const int32_t> tiles) {
                .parts = parts.mutable_data_ptr<float>(),
                .x = x.mutable_data_ptr(),
                .tiles = tiles.empty() ? nullptr : tiles.data(),
-               .num_tiles = tiles.empty() ? kQueries / tile : static_cast<int>(tiles.size())},
+               .num_tiles = tiles.empty() ? kQueries / tile : static_cast<int>(tiles.size()),
+               .counters = counters.mutable_data_ptr<int>()},
               nullptr);
+  EXPECT_TRUE(counters.eq(0).all().item<bool>());
   return x;
 }
 

@@ -23,8 +23,10 @@ FILL = 2.5e-6  # of a product, before its first block has its data and after the
 GAP = 1.0e-6  # between launches: measured on the H100
 TILE_OPERATIONS = 2 * 16 * 8 * 16
 # Of one token, measured on the H100 (docs/kernels.md): seconds at its clock.
-MEASURED = {"norm": 6e-6, "heads": 4e-6, "attend": 23e-6, "gate": 3e-6}
+MEASURED = {"norm": 6e-6, "heads": 4e-6, "attend": 19e-6, "gate": 3e-6}
 MEASURED_CLOCK = 1.755e9
+# At the end of attention its last blocks merge, in as many turns as a tile has tokens: assumed. As a launch it took 4e-6.
+MERGE, MERGE_TURN, TILE = 0.5e-6, 0.75e-6, 4
 
 
 @dataclasses.dataclass
@@ -72,8 +74,10 @@ def pass_seconds(launches: Launches, all_launches: list[dict], kind: str, card: 
     held = launches.blocks([(card.capability, code, one) for code, one in zip(codes, products)])
     of_launch = [product_seconds(one, card, code, blocks) for one, code, blocks in zip(products, codes, held)]
     tokens = products[0]["rows"]
-    small = [MEASURED[name] * MEASURED_CLOCK / card.clock * max(1, math.ceil(tokens / 16)) ** (name == "attend")
-             for name in ("norm", "heads", "attend", "norm", "gate")]
+    merge = MERGE + MERGE_TURN * min(tokens, TILE)
+    at_clock = MEASURED_CLOCK / card.clock
+    small = [MEASURED[name] * at_clock for name in ("norm", "heads", "norm", "gate")]
+    small.append((MEASURED["attend"] + merge) * at_clock * max(1, math.ceil(tokens / 16)))
     num_head = len(head)
     num_layer = len(layer) + 1  # the norm comes twice
     seconds = LAYERS * (sum(of_launch[:len(of_launch) - num_head]) + sum(small) + num_layer * GAP)

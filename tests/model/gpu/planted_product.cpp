@@ -11,6 +11,7 @@ void launch_with_memory(Kernel kernel, const Grid& grid, int threads, int bytes,
                         const Args& args) {
   run_emulated({.x = grid.x,
                 .y = grid.y,
+                .z = grid.z,
                 .num_threads = threads,
                 .memory_bytes = static_cast<size_t>(bytes)},
                *static_cast<EmulatedSchedule*>(schedule), [&] { kernel(args); });
@@ -19,6 +20,7 @@ void launch_with_memory(Kernel kernel, const Grid& grid, int threads, int bytes,
 }  // namespace
 }  // namespace predgen
 
+#include "kernels/gpu/gpu_attention.cuh"
 #include "kernels/gpu/gpu_wide_product.cuh"
 
 namespace predgen {
@@ -35,6 +37,13 @@ void planted_product<ProductFault::PLANTED>(const GpuGroupProduct& product,
                       : has_five                 ? launch_wide_product<5, false, kHalfOffsets, 0, 2>
                                  : launch_wide_product<4, false, kHalfOffsets, 0, 2>;
   launch(product, &schedule);
+}
+
+template <>
+void planted_attend<ProductFault::PLANTED>(const GpuAttention& attention,
+                                           EmulatedSchedule schedule) {
+  const Grid grid{attention.num_splits, attention.num_key_heads, attention.num_tiles};
+  launch_with_memory<0>(attend_kernel<float>, grid, kAttendThreads, 0, &schedule, attention);
 }
 
 }  // namespace predgen
