@@ -38,6 +38,7 @@
 #include "runtime/cost/engine_costs.h"
 #include "runtime/engine/engine.h"
 #include "runtime/generate/make_generator.h"
+#include "runtime/generate/model_source.h"
 #include "serve/http/http_server.h"
 #include "serve/openai/completer.h"
 #include "serve/openai/openai_api.h"
