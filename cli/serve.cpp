@@ -306,8 +306,8 @@ void serve(const CLI::App& command, ServeOptions& options, const std::stop_token
   const std::unique_ptr<serve::PrefixStore> store =
       open_prefix_store(config, options.model, *checkpoint, engine, engine_lock);
   GeneratorConfig decoder{.name = session.generator.name, .costs = costs};
+  decoder.draft_model = session.generator.draft_model;
   if (drafts) decoder.sources = {draft_source_of(*drafts)};
-  if (drafts) decoder.draft_model = &*drafts;
   serve::Completer completer(engine, engine_lock, *tokenizer, defaults, config, metrics, clock,
                              decoder, store.get());
   std::optional<serve::OwnTools> own_tools;

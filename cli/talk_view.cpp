@@ -93,8 +93,8 @@ void TalkView::on_event(const ConversationEvent& event) {
 void TalkView::show(const Heard& heard) {
   const Transcript& transcript = heard.transcript;
   heard_ = transcript.text;
+  if (is_json_ && transcripts_.empty()) before_ = machine_use();
   if (is_json_) transcripts_.push_back(transcript);
-  if (is_json_ && !before_) before_ = machine_use();
   has_ended_ = false;
   if (!transcript.is_final) return show_heard();
   show_line("");
@@ -149,8 +149,7 @@ void TalkView::show(const Answered& answered) {
   if (is_json_) {
     turns_.push_back(to_json(result, std::exchange(transcripts_, {}), times, wait));
     turns_.back()["calls"] = std::exchange(calls_, Json::array());
-    if (before_) turns_.back()["used"] = to_json(machine_use().since(*before_));
-    before_.reset();
+    turns_.back()["used"] = to_json(machine_use().since(before_));
     return;
   }
   print(words_.finish() + "\n");
@@ -179,7 +178,6 @@ void TalkView::show(const BrokenOff& broken) {
     return;
   }
   if (is_json_) {
-    before_.reset();
     transcripts_.clear();
     turns_.push_back(turn_json(heard_, kept));
     turns_.back()["calls"] = std::exchange(calls_, Json::array());

@@ -75,7 +75,7 @@ class TalkView : public ConversationListener {
   std::string heard_, draft_;
   int64_t num_turns_ = 0, num_failed_ = 0;
   std::vector<Transcript> transcripts_;                 // of the turn, in JSON
-  std::optional<MachineUse> before_{};                  // its first words; in JSON
+  MachineUse before_{};                                 // the first of them
   Json turns_ = Json::array(), calls_ = Json::array();  // calls: of the turn
 };
 
