@@ -127,7 +127,10 @@ async def conversation(given):
     until = time.monotonic() + given.seconds
     while True:
         socket = await websockets.connect(url, additional_headers=headers, max_size=None)
-        first = json.loads(await socket.recv())
+        try:
+            first = json.loads(await asyncio.wait_for(socket.recv(), given.seconds))
+        except TimeoutError:
+            raise ValueError(f"says nothing in {given.seconds:g} s: session.created comes first") from None
         if first.get("type") != "error" or time.monotonic() > until:
             return socket, first
         await socket.close()

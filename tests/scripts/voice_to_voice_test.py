@@ -19,10 +19,12 @@ LOUD = (8000 * numpy.sin(numpy.arange(2400))).astype("<i2").tobytes()  # 0.1 s
 
 
 class Server:
-    """Answers so many seconds of silence after the voice, with a silence in front of its answer's sound."""
+    """Answers after so many seconds of silence, with a silence in front of its answer's sound. It turns the first
+    conversations away, and begins the others with the event FIRST."""
 
-    def __init__(self, wait=0.2, silence=0.1):
-        self.wait, self.silence, self.started = wait, silence, threading.Event()
+    def __init__(self, wait=0.2, silence=0.1, first="session.created", turned_away=0):
+        self.wait, self.silence, self.first, self.turned_away = wait, silence, first, turned_away
+        self.started = threading.Event()
         threading.Thread(target=lambda: asyncio.run(self.run()), daemon=True).start()
         self.started.wait()
 
@@ -33,6 +35,11 @@ class Server:
             await asyncio.Future()
 
     async def converse(self, socket):
+        if self.turned_away:
+            self.turned_away -= 1
+            return await socket.send(json.dumps({"type": "error", "error": {"message": "no room"}}))
+        if self.first:
+            await socket.send(json.dumps({"type": self.first}))
         quiet = -1.0  # seconds since the voice; below 0: none was heard
         async for line in socket:
             event = json.loads(line)
@@ -65,7 +72,7 @@ class VoiceToVoice(unittest.TestCase):
 
     def run_against(self, server):
         return subprocess.run([sys.executable, str(SCRIPT), f"ws://127.0.0.1:{server.port}/v1/realtime",
-                               str(self.folder), "--seconds", "3"], capture_output=True, text=True)
+                               str(self.folder), "--seconds", "3"], capture_output=True, text=True, timeout=60)
 
     def test_waits_are_from_voice_to_voice(self):
         self.record(LOUD + bytes(9600), "turn it off now")
@@ -80,6 +87,16 @@ class VoiceToVoice(unittest.TestCase):
         row = self.run_against(Server(silence=0)).stdout
         self.assertIn("0 turns", row)
         self.assertIn("1 of 1 cut off", row)
+
+    def test_a_server_that_is_not_done_with_the_last_turn_is_asked_again(self):
+        self.record(LOUD, "turn it off")
+        self.assertIn("1 turns", self.run_against(Server(turned_away=2)).stdout)
+
+    def test_a_server_that_says_nothing_is_not_waited_for_for_ever(self):
+        self.record(LOUD, "turn it off")
+        done = self.run_against(Server(first=None))
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("says nothing in 3 s", done.stderr)
 
     def test_what_cannot_be_measured_is_one_line(self):
         self.record(LOUD, "")
