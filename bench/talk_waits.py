@@ -141,7 +141,7 @@ def speech_of(port, text):
 
 def words(text):
     """Small numbers in figures, as one recogniser writes them and another one does not."""
-    return [NUMBERS.get(word, word) for word in re.findall(r"[a-z0-9']+", text.lower())]
+    return [NUMBERS.get(word, word) for word in re.findall(r"[\w']+", text.lower())]
 
 
 def word_errors(heard, said):

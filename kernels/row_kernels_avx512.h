@@ -15,7 +15,7 @@ struct Isa {
   static constexpr int kLanes = 16;
   static constexpr int kOutputs = 4;  // for up to four rows whose sums stay in registers
   static constexpr int kGroupRegisterRows = 8, kGroupSums = 8, kGroupPanels = 2,
-                       kManyGroupRows = 64;
+                       kManyGroupRows = 16;
 
   static Ints zero() { return _mm512_setzero_si512(); }
   static Ints load_ints(const void* from) { return _mm512_loadu_si512(from); }

@@ -268,6 +268,8 @@ at::Tensor QuantizedWeight::rows(const at::Tensor& numbers) const {
   return wide.to(at::kBFloat16).view(sizes);
 }
 
+at::Tensor QuantizedWeight::words() const { return on_gpu_ ? on_gpu_->words : at::Tensor(); }
+
 int QuantizedWeight::bits() const {
   if (on_gpu_) return on_gpu_->bits;
   return grouped_ ? grouped_->bits : 8;

@@ -66,6 +66,8 @@ class QuantizedWeight {
   /// The matrix as the CPU kernels take it. Borrows it.
   std::pair<RowWeights, RowProduct> row_product() const;
 
+  /// On a GPU: the codes, in the order in which products read them. Undefined on a CPU.
+  at::Tensor words() const;
   int bits() const;
   int64_t num_bytes() const;
   /// ||W - quantised W|| / ||W||.

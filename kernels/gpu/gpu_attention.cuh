@@ -165,6 +165,11 @@ __device__ void clear_padding(const GpuAttention& a, int first, int key_head) {
 template <class T>
 __global__ void __launch_bounds__(kAttendThreads, sizeof(T) == 2 ? 4 : 3)
     attend_kernel(GpuAttention a) {
+  if (static_cast<int>(blockIdx.z) == a.num_tiles) {
+    const int block = static_cast<int>(blockIdx.y) * a.num_splits + static_cast<int>(blockIdx.x);
+    read_ahead(a.ahead, block, a.num_splits * a.num_key_heads, kAttendThreads);
+    return;
+  }
   alignas(16) __shared__ T places[kGpuChunk * (kMaxGpuHeadDim + kPad<T>)];
   alignas(16) __shared__ float queries[kMaxGpuRows * kMaxGpuHeadDim];
   alignas(16) __shared__ float weights[kMaxGpuRows * kGpuChunk];

@@ -17,14 +17,15 @@ struct Launches {
     launch(embed_kernel<T>, Grid{a.num_tokens}, kRowThreads, stream, a);
   }
   static void norm(const GpuNorm& a, void* stream) {
-    launch(norm_kernel<T>, Grid{a.num_rows}, kNormThreads, stream, a);
+    const int ahead = reads_ahead(a.ahead) ? kNormBlocksAhead : 0;
+    launch(norm_kernel<T>, Grid{a.num_rows + ahead}, kNormThreads, stream, a);
   }
   static void place_heads(const GpuHeads& a, void* stream) {
     const Grid grid{a.num_heads + 2 * a.num_key_heads, a.num_tokens};
     launch(place_heads_kernel<T>, grid, kHeadThreads, stream, a);
   }
   static void attend(const GpuAttention& a, void* stream) {
-    const Grid grid{a.num_splits, a.num_key_heads, a.num_tiles};
+    const Grid grid{a.num_splits, a.num_key_heads, a.num_tiles + reads_ahead(a.ahead)};
     launch(attend_kernel<T>, grid, kAttendThreads, stream, a);
   }
   static void adapt(const GpuAdapter& a, void* stream) {
@@ -36,7 +37,7 @@ struct Launches {
     launch(keep_path_kernel<T>, Grid{a.num_key_heads, 2 * a.num_layers}, kHeadThreads, stream, a);
   }
   static void gate(const GpuGate& a, void* stream) {
-    const Grid grid{(a.width + kRowThreads - 1) / kRowThreads, a.num_tokens};
+    const Grid grid{(a.width + kRowThreads - 1) / kRowThreads, a.num_tokens + reads_ahead(a.ahead)};
     launch(gate_kernel<T>, grid, kRowThreads, stream, a);
   }
 };

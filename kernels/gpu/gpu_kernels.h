@@ -53,6 +53,15 @@ struct GpuEmbedding {
   float *cosines, *sines;  // [ropes,T,D/2]
 };
 
+/// Weights of products to come, which blocks of a launch ask for while memory is idle, so that they
+/// wait in the L2 cache. It changes no result.
+struct GpuReadAhead {
+  const void* from[2] = {};  // in this order
+  int64_t bytes[2] = {};
+};
+/// The most that they ask for, as parts of the cache: what memory gives meanwhile, roughly.
+constexpr int64_t kNormPartsOfL2 = 16, kAttentionPartsOfL2 = 4, kGatePartsOfL2 = 32;
+
 /// Adds a block's output to the residual stream and makes the next product's input.
 struct GpuNorm {
   float* hidden;        // [T,E]
@@ -63,6 +72,7 @@ struct GpuNorm {
   int num_rows, width;
   float eps, offset;  // the offset is added to the weights
   void* x;            // [N,E]
+  GpuReadAhead ahead = {};
 };
 
 enum class GpuHeadNorm { kNone, kHead, kWidth };
@@ -102,6 +112,7 @@ struct GpuAttention {
   const int32_t* tiles;
   int num_tiles;
   int* counters;  // [num_tiles,G], 0 before and after
+  GpuReadAhead ahead = {};
 };
 
 /// silu(gate) * up, or with the tanh form of GELU
@@ -111,6 +122,7 @@ struct GpuGate {
   int num_tokens, width;
   bool is_gelu;
   void* x;  // [T,I]
+  GpuReadAhead ahead = {};
 };
 
 /// A LoRA adapter's share of a product: y = base + B (scaling * A x), in float32.
@@ -214,6 +226,7 @@ struct GpuSupport {
   int needed = 0;               // CUDA version the kernels were compiled for
   const char* error = nullptr;  // why the device cannot load them; null: it can
   int capability = 0;           // of the device: 89 is 8.9
+  int64_t l2_bytes = 0;         // of its L2 cache
 };
 
 /// Each launches on `stream`, a cudaStream_t of the current device, without waiting.

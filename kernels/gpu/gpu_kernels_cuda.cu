@@ -96,6 +96,11 @@ __device__ inline void copy_ahead(void* to, const void* from, bool is_there) {
 #endif
 }
 
+/// Brings what lies there into the L2 cache, without waiting.
+__device__ inline void fetch_to_l2(const void* from) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(from)));
+}
+
 /// Commits the copies started since the last call as one part.
 __device__ inline void end_copies() {
 #if __CUDA_ARCH__ >= 800
@@ -128,7 +133,7 @@ GpuSupport ask(int device) {
   GpuSupport support;
   cudaDriverGetVersion(&support.driver);
   cudaRuntimeGetVersion(&support.needed);
-  int before = 0, major = 0, minor = 0;
+  int before = 0, major = 0, minor = 0, l2 = 0;
   cudaGetDevice(&before);
   if (device != before) cudaSetDevice(device);
   cudaFuncAttributes attributes;
@@ -136,7 +141,9 @@ GpuSupport ask(int device) {
   if (device != before) cudaSetDevice(before);
   cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
   cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+  cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, device);
   support.capability = 10 * major + minor;
+  support.l2_bytes = l2;
   cudaGetLastError();  // cleared: launches check their own errors
   return support;
 }

@@ -28,10 +28,15 @@ __global__ void __launch_bounds__(kRowThreads) embed_kernel(GpuEmbedding a) {
 }
 
 constexpr int kNormThreads = 1024;
+constexpr int kNormBlocksAhead = 32;
 constexpr int kNormValues = kMaxGpuWidth / kNormThreads;  // values of a row kept by a thread
 
 template <class T>
 __global__ void __launch_bounds__(kNormThreads) norm_kernel(GpuNorm a) {
+  if (static_cast<int>(blockIdx.x) >= a.num_rows) {
+    read_ahead(a.ahead, static_cast<int>(blockIdx.x) - a.num_rows, kNormBlocksAhead, kNormThreads);
+    return;
+  }
   const int64_t row = a.rows ? a.rows[blockIdx.x] : static_cast<int64_t>(blockIdx.x);
   float* hidden = a.hidden + row * a.width;
   const T* out = a.out ? static_cast<const T*>(a.out) + row * a.width : nullptr;
@@ -135,6 +140,11 @@ __global__ void __launch_bounds__(kHeadThreads) keep_path_kernel(GpuKeptPath a) 
 
 template <class T>
 __global__ void __launch_bounds__(kRowThreads) gate_kernel(GpuGate a) {
+  if (static_cast<int>(blockIdx.y) == a.num_tokens) {
+    read_ahead(a.ahead, static_cast<int>(blockIdx.x), (a.width + kRowThreads - 1) / kRowThreads,
+               kRowThreads);
+    return;
+  }
   const int i = static_cast<int>(blockIdx.x) * kRowThreads + static_cast<int>(threadIdx.x);
   if (i >= a.width) return;
   const float gate = widen(static_cast<const T*>(a.gate)[blockIdx.y * a.gate_stride + i]);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "kernels/gpu/gpu_kernels.h"
+
 namespace predgen {
 namespace {
 
@@ -12,6 +14,22 @@ constexpr int kLanes = 32;  // of a warp
 struct Grid {
   int x, y = 1, z = 1;
 };
+
+inline bool reads_ahead(const GpuReadAhead& ahead) { return ahead.bytes[0] + ahead.bytes[1] > 0; }
+
+/// The share of one of the blocks of a launch that only read ahead.
+__device__ inline void read_ahead(const GpuReadAhead& ahead, int block, int num_blocks,
+                                  int num_threads) {
+  constexpr int kSector = 32;  // what memory gives at a time
+  const int64_t first = static_cast<int64_t>(block) * num_threads + static_cast<int>(threadIdx.x);
+  const int64_t step = static_cast<int64_t>(num_blocks) * num_threads;
+  for (int k = 0; k < 2; ++k) {
+    const char* from = static_cast<const char*>(ahead.from[k]);
+    for (int64_t i = first; i < ahead.bytes[k] / kSector; i += step) {
+      fetch_to_l2(from + i * kSector);
+    }
+  }
+}
 
 struct Bfloat16 {
   uint16_t bits;

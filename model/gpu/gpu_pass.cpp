@@ -77,8 +77,8 @@ int64_t widest_tile(const ModelConfig& config) {
 }
 
 /// Memory for so many tokens and logits.
-PassMemory make_memory(const TransformerParts& model, int64_t num_tokens, size_t num_steps,
-                       int64_t num_logits) {
+PassMemory make_memory(const GpuKernels& kernels, const TransformerParts& model, int64_t num_tokens,
+                       size_t num_steps, int64_t num_logits) {
   PassMemory memory{
       .max_tokens = static_cast<size_t>(num_tokens), .inputs = {}, .logits = {}, .counters = {}};
   const size_t num_caches = num_steps * static_cast<size_t>(model.config.num_layers());
@@ -93,6 +93,7 @@ PassMemory make_memory(const TransformerParts& model, int64_t num_tokens, size_t
   memory.counters =
       at::zeros({std::max(num_gpu_counters(most_outputs), num_tokens * config.num_kv_heads)},
                 model.embedding.options().dtype(at::kInt));
+  memory.l2_bytes = kernels.support(model.embedding.device().index()).l2_bytes;
   return memory;
 }
 
@@ -176,7 +177,7 @@ PassKind GpuPass::exact_kind_of(const TransformerParts& model,
 const PassMemory& GpuPass::memory(const TransformerParts& model) {
   if (!memory_.inputs.defined()) {
     const c10::InferenceMode off(false);  // inference tensors could not be written outside it
-    memory_ = make_memory(model, kMaxGpuTokens, kMaxGpuTokens, kMaxGpuTokens);
+    memory_ = make_memory(kernels_, model, kMaxGpuTokens, kMaxGpuTokens, kMaxGpuTokens);
   }
   return memory_;
 }
@@ -284,7 +285,8 @@ at::Tensor GpuPass::run_few(const TransformerParts& model, std::span<const Seque
 at::Tensor GpuPass::run_many(const TransformerParts& model, std::span<const SequenceStep> steps) {
   tokens_.read(steps, model.config.vocab_size);
   const PassKind kind = exact_kind_of(model, steps);
-  const PassMemory memory = make_memory(model, kind.num_tokens, steps.size(), kind.num_logits);
+  const PassMemory memory =
+      make_memory(kernels_, model, kind.num_tokens, steps.size(), kind.num_logits);
   upload(model, steps, kind, memory);
   return launch_pass(kernels_, model, kind, memory);
 }

@@ -59,6 +59,19 @@ int64_t num_splits(const ModelConfig& config, int64_t num_keys) {
   return std::min(splits, (most + kGpuChunk - 1) / kGpuChunk);
 }
 
+/// What a product reads most of; undefined if it does not read it on a GPU.
+at::Tensor codes_of(const Linear& linear) {
+  return linear.quantized ? linear.quantized->words() : linear.weight;
+}
+
+/// From byte `begin` on, at most so many.
+GpuReadAhead ahead_of(const at::Tensor& codes, int64_t begin, int64_t most) {
+  if (!codes.defined()) return {};
+  const int64_t left = static_cast<int64_t>(codes.nbytes()) - begin;
+  return {.from = {static_cast<const char*>(codes.const_data_ptr()) + begin, nullptr},
+          .bytes = {std::min(left, most), 0}};
+}
+
 /// A pass's launches on the current stream, in order.
 class PassLaunches {
  public:
@@ -68,6 +81,7 @@ class PassLaunches {
         config_(model.config),
         model_(model),
         kind_(kind),
+        l2_bytes_(memory.l2_bytes),
         type_(type_of(model.embedding)),
         options_(model.embedding.options()),
         stream_(options_.device().is_cuda() ? current_cuda_stream(options_.device()) : nullptr),
@@ -100,9 +114,13 @@ class PassLaunches {
     at::Tensor out_norm;  // of `out`, if there is a norm after
     for (size_t i = 0; i < model_.layers.size(); ++i) {
       const DecoderLayer& layer = model_.layers[i];
-      norm(out, out_norm, layer.attention_norm.before);
-      out = attend(*layer.attention, static_cast<int64_t>(i));
-      norm(out, layer.attention_norm.after, layer.mlp_norm.before);
+      norm(out, out_norm, layer.attention_norm.before,
+           ahead_of(codes_of(layer.attention->q), 0, l2_bytes_ / kNormPartsOfL2));
+      const at::Tensor mlp = codes_of(layer.feed_forward->gate);
+      const GpuReadAhead ahead = ahead_of_attention(codes_of(layer.attention->o), mlp);
+      out = attend(*layer.attention, static_cast<int64_t>(i), ahead);
+      norm(out, layer.attention_norm.after, layer.mlp_norm.before,
+           ahead_of(mlp, ahead.bytes[1], l2_bytes_ / kNormPartsOfL2));
       out = feed_forward(*layer.feed_forward);
       out_norm = layer.mlp_norm.after;
     }
@@ -163,14 +181,26 @@ class PassLaunches {
   }
 
   /// Adds `out`; makes the next block's input, normed by `next` if there is a norm before it.
-  void norm(const at::Tensor& out, const at::Tensor& out_norm, const at::Tensor& next) {
+  void norm(const at::Tensor& out, const at::Tensor& out_norm, const at::Tensor& next,
+            const GpuReadAhead& ahead) {
     GpuNorm norm = norm_of(out, out_norm);
+    norm.ahead = ahead;
     norm.before = data_of(next);
     norm.x = x_TE_.mutable_data_ptr();
     kernels_.norm(type_, norm, stream_);
   }
 
-  at::Tensor attend(const Attention& attention, int64_t index) {
+  /// The output's product, then the one after it.
+  GpuReadAhead ahead_of_attention(const at::Tensor& out, const at::Tensor& mlp) const {
+    const int64_t most = l2_bytes_ / kAttentionPartsOfL2;
+    GpuReadAhead ahead = ahead_of(out, 0, most);
+    const GpuReadAhead next = ahead_of(mlp, 0, most - ahead.bytes[0]);
+    ahead.from[1] = next.from[0];
+    ahead.bytes[1] = next.bytes[0];
+    return ahead;
+  }
+
+  at::Tensor attend(const Attention& attention, int64_t index, const GpuReadAhead& ahead) {
     const int H = static_cast<int>(config_.num_heads), G = static_cast<int>(config_.num_kv_heads);
     const int D = static_cast<int>(config_.head_dim);
     const AttentionSpec& spec = attention.spec;
@@ -220,7 +250,8 @@ class PassLaunches {
                      .tiles = tiles_,
                      .num_tiles = static_cast<int>(
                          tiles_ ? kind_.num_tiles : (kind_.num_tokens - 1) / kind_.tile + 1),
-                     .counters = counters_},
+                     .counters = counters_,
+                     .ahead = ahead},
                     stream_);
     return (*products_)(attention.o, heads_THD_);
   }
@@ -235,7 +266,8 @@ class PassLaunches {
                    .num_tokens = num_tokens(),
                    .width = static_cast<int>(config_.intermediate_size),
                    .is_gelu = mlp.spec.activation == Activation::kGeluTanh,
-                   .x = gated_TI_.mutable_data_ptr()},
+                   .x = gated_TI_.mutable_data_ptr(),
+                   .ahead = ahead_of(codes_of(mlp.down), 0, l2_bytes_ / kGatePartsOfL2)},
                   stream_);
     return (*products_)(mlp.down, gated_TI_);
   }
@@ -244,6 +276,7 @@ class PassLaunches {
   const ModelConfig& config_;
   const TransformerParts& model_;
   const PassKind kind_;
+  const int64_t l2_bytes_;
   const GpuType type_;
   const at::TensorOptions options_;
   void* const stream_;

@@ -62,6 +62,7 @@ struct PassMemory {
   at::Tensor logits;  // float32 [*,V]
   // int32, 0 between launches: as many as any of the model's products or its attention takes.
   at::Tensor counters;
+  int64_t l2_bytes = 0;  // of the device's cache; 0: launches read nothing ahead
 };
 static_assert(sizeof(GpuToken) % alignof(int32_t) == 0 &&
               (sizeof(GpuToken) + 2 * sizeof(int32_t)) % alignof(GpuCache) == 0);

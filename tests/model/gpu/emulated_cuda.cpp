@@ -1,9 +1,14 @@
 #include "tests/model/gpu/emulated_cuda.h"
 
+#include <utility>
+
+#include "tests/model/gpu/emulated_kernels.h"
+
 namespace predgen {
 namespace {
 
 EmulatedAccesses* watching = nullptr;
+std::vector<const void*> fetched;
 
 bool is_aligned(const void* place) { return reinterpret_cast<uintptr_t>(place) % 16 == 0; }
 
@@ -30,6 +35,9 @@ void multiply_in_emulation(float sums[4], const uint32_t weights[4], const uint3
     }
   });
 }
+
+void fetch_in_emulation(const void* from) { fetched.push_back(from); }
+std::vector<const void*> take_fetched() { return std::exchange(fetched, {}); }
 
 float shuffle_in_emulation(float value, int from_lane) {
   float taken = 0.0f;

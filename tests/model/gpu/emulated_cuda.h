@@ -36,6 +36,7 @@ void end_copies_in_emulation();
 void await_copies_in_emulation(size_t parts);
 
 void fence_in_emulation();
+void fetch_in_emulation(const void* from);
 int add_in_emulation(int* to, int value);
 
 /// Is told of what threads do on the side of the accesses that the compiler reports.
@@ -109,6 +110,7 @@ inline void multiply_new_tile(float sums[4], const uint32_t weights[4], const ui
 inline void copy_ahead(void* to, const void* from, bool is_there) {
   copy_in_emulation(to, from, is_there);
 }
+inline void fetch_to_l2(const void* from) { fetch_in_emulation(from); }
 inline void end_copies() { end_copies_in_emulation(); }
 template <int kParts>
 void await_copies() {

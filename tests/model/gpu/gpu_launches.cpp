@@ -102,14 +102,16 @@ struct Shape {
 void other_kernels(GpuType type, const Shape& shape, int tokens) {
   const GpuKernels kernels = recorded();
   const int value = type == GpuType::kFloat32 ? 4 : 2;
-  const auto say = [&](std::string_view name, int64_t bytes) {
-    note = fmt::format(R"(, "what": "{}", "rows": {}, "bytes": {})", name, tokens, bytes);
+  // `parts`: of the L2 cache, one of which the launch reads ahead.
+  const auto say = [&](std::string_view name, int64_t bytes, int64_t parts = 0) {
+    note = fmt::format(R"(, "what": "{}", "rows": {}, "bytes": {}, "parts": {})", name, tokens,
+                       bytes, parts);
   };
   say("embed", tokens * shape.hidden * (value + 4));
   GpuEmbedding embedding{};
   embedding.num_tokens = tokens;
   kernels.embed(type, embedding, nullptr);
-  say("norm", tokens * shape.hidden * (2 * value + 8));
+  say("norm", tokens * shape.hidden * (2 * value + 8), kNormPartsOfL2);
   GpuNorm norm{};
   norm.num_rows = tokens;
   kernels.norm(type, norm, nullptr);
@@ -119,7 +121,8 @@ void other_kernels(GpuType type, const Shape& shape, int tokens) {
   heads.num_heads = shape.heads;
   heads.num_key_heads = shape.key_heads;
   kernels.place_heads(type, heads, nullptr);
-  say("attend", int64_t{2} * shape.context * shape.key_heads * shape.head_dim * value);
+  say("attend", int64_t{2} * shape.context * shape.key_heads * shape.head_dim * value,
+      kAttentionPartsOfL2);
   GpuAttention attention{};
   attention.num_tokens = tokens;
   attention.num_heads = shape.heads;
@@ -129,7 +132,7 @@ void other_kernels(GpuType type, const Shape& shape, int tokens) {
   attention.num_splits = 64;
   attention.num_tiles = (tokens - 1) / attention.tile + 1;
   kernels.attend(type, attention, nullptr);
-  say("gate", tokens * shape.inner * 3 * value);
+  say("gate", tokens * shape.inner * 3 * value, kGatePartsOfL2);
   GpuGate gate{};
   gate.num_tokens = tokens;
   gate.width = static_cast<int>(shape.inner);

@@ -4,7 +4,7 @@ usage: gpu_pass_table.py LAUNCHES [--check PAGE]       (--check: the page's tabl
 
 Computed, not measured: a launch takes the longest of what its bytes take, its instructions, its products of tiles,
 its inputs from the L2 cache, and the waits for memory that its blocks cannot hide; then comes what a launch costs
-in itself. Bytes, blocks, rows and shared memory are what the code launches (gpu_launches); registers and
+in itself. Bytes that the launches before a product read ahead, in their time, it finds in the L2 cache. Bytes, blocks, rows and shared memory are what the code launches (gpu_launches); registers and
 instructions are the compiler's (gpu_budget.tsv). Of the other kernels it is the time that was measured on the H100,
 by the clock. The cards' numbers are those of their data sheets but for those marked as assumed.
 """
@@ -38,16 +38,27 @@ class Card:
     bandwidth: float  # bytes/s
     tensor: float  # operations/s in bfloat16 with float32 sums
     cache: float  # bytes/s of the L2 cache: assumed
+    cache_bytes: float
     reached: float = 0.93  # share of the bandwidth that reading reaches: assumed, measured on the H100
 
 
-CARDS = [Card("RTX 3090", 86, 82, 1.695e9, 0.936e12, 71e12, 2.2e12),
-         Card("RTX 4090", 89, 128, 2.52e9, 1.008e12, 165e12, 5.0e12),
-         Card("RTX 5090", 120, 170, 2.41e9, 1.792e12, 209e12, 6.0e12),
-         Card("H100", 90, 132, 1.755e9, 3.35e12, 600e12, 5.5e12, 0.90)]  # mma.sync reaches 0.6 of its tensor cores
+CARDS = [Card("RTX 3090", 86, 82, 1.695e9, 0.936e12, 71e12, 2.2e12, 6 * 2**20),
+         Card("RTX 4090", 89, 128, 2.52e9, 1.008e12, 165e12, 5.0e12, 72 * 2**20),
+         Card("RTX 5090", 120, 170, 2.41e9, 1.792e12, 209e12, 6.0e12, 96 * 2**20),
+         Card("H100", 90, 132, 1.755e9, 3.35e12, 600e12, 5.5e12, 50 * 2**20, 0.90)]  # mma.sync reaches 0.6 of its tensor cores
 
 
-def product_seconds(launch: dict, card: Card, code, blocks: int) -> float:
+def read_ahead(small: dict[str, float], sizes: dict[str, float], parts: dict[str, int], card: Card) -> dict[str, float]:
+    """Bytes of a layer's products that are in the L2 cache when they begin, if each of the `small` launches takes so
+    long and reads its part of the cache ahead."""
+    def asked(launch: str) -> float:
+        return min(card.cache_bytes / parts[launch], (small[launch] + GAP) * card.bandwidth * card.reached)
+
+    out = min(asked("attend"), sizes["o"])
+    return {"qkv": asked("norm"), "o": out, "gate+up": asked("attend") - out + asked("norm"), "down": asked("gate")}
+
+
+def product_seconds(launch: dict, card: Card, code, blocks: int, ahead: float) -> float:
     *_, stages = product_arguments(launch["kernel"])
     chunks = launch["out"] * launch["in"] / chunk_weights(launch["kernel"])  # that warps take, in all
     inputs = launch["blocks"] * launch["launch_rows"] * launch["in"] * 2
@@ -58,7 +69,7 @@ def product_seconds(launch: dict, card: Card, code, blocks: int) -> float:
     # What the blocks of a processor have asked for at a time.
     under_way = blocks * launch["memory"] * (stages - 1) / stages
     held = min(1.0, launch["blocks"] / (blocks * card.processors))
-    return FILL + max(launch["bytes"] / (card.bandwidth * card.reached),
+    return FILL + max(max(0.0, launch["bytes"] - ahead) / (card.bandwidth * card.reached),
                       chunks * code.instructions / (4 * card.processors * card.clock),
                       chunks * code.tensor * TILE_OPERATIONS / card.tensor,
                       inputs / card.cache,
@@ -72,15 +83,18 @@ def pass_seconds(launches: Launches, all_launches: list[dict], kind: str, card: 
     products = [one for one in layer + head if "kind" in one]
     codes = [budget[one["kernel"], card.capability] for one in products]
     held = launches.blocks([(card.capability, code, one) for code, one in zip(codes, products)])
-    of_launch = [product_seconds(one, card, code, blocks) for one, code, blocks in zip(products, codes, held)]
     tokens = products[0]["rows"]
     merge = MERGE + MERGE_TURN * min(tokens, TILE)
     at_clock = MEASURED_CLOCK / card.clock
-    small = [MEASURED[name] * at_clock for name in ("norm", "heads", "norm", "gate")]
-    small.append((MEASURED["attend"] + merge) * at_clock * max(1, math.ceil(tokens / 16)))
+    small = {name: seconds * at_clock for name, seconds in MEASURED.items()}
+    small["attend"] = (MEASURED["attend"] + merge) * at_clock * max(1, math.ceil(tokens / 16))
+    parts = {one["what"]: one["parts"] for one in layer if one.get("parts")}
+    ahead = read_ahead(small, {one["what"]: one["bytes"] for one in products}, parts, card)
+    of_launch = [product_seconds(one, card, code, blocks, ahead.get(one["what"], 0))
+                 for one, code, blocks in zip(products, codes, held)]
     num_head = len(head)
     num_layer = len(layer) + 1  # the norm comes twice
-    seconds = LAYERS * (sum(of_launch[:len(of_launch) - num_head]) + sum(small) + num_layer * GAP)
+    seconds = LAYERS * (sum(of_launch[:len(of_launch) - num_head]) + sum(small.values()) + small["norm"] + num_layer * GAP)
     seconds += sum(of_launch[len(of_launch) - num_head:]) + 4 * GAP
     one_reading = {(one["what"]): one["bytes"] for one in products}
     weights = sum(LAYERS * size if not what.startswith("head") else size for what, size in one_reading.items())

@@ -313,6 +313,57 @@ TEST(GpuPass, AdaptersOfMaskTokens) {
   }
 }
 
+/// Weights of the products to come are fetched in their order, each once, by blocks beside those
+/// that compute.
+TEST(GpuPass, LaunchesReadAhead) {
+  constexpr int64_t kL2 = 1 << 17;
+  static GpuKernels kernels;
+  kernels = emulated_kernels(ThreadOrder::kAscending);
+  kernels.support = [](int) {
+    GpuSupport support;
+    support.l2_bytes = kL2;
+    return support;
+  };
+  constexpr int64_t widths[] = {5, 1, 33};
+  const auto model = Transformer::initialize(config_of(Kind::kNormBefore), 1, at::kBFloat16);
+  const at::Tensor expected = run(*model, By::kKernels, widths);
+  EXPECT_TRUE(take_fetched().empty());
+  model->set_gpu_kernels(&kernels);
+  KvPool pool(model->kv_layout());
+  const auto cache = pool.make_state(200);
+  std::vector<at::Tensor> logits;
+  for (uint64_t seed = 1; const int64_t width : widths) {
+    const TokenIds tokens = kernel_tokens(width, seed++);
+    logits.push_back(model->forward({.state = cache.get(), .tokens = tokens, .num_logits = width}));
+    const std::vector<const void*> fetched = take_fetched();
+    auto launch = fetched.begin();
+    const auto next_launch_fetches = [&](std::initializer_list<std::string_view> codes) {
+      std::vector<const void*> places;
+      for (const std::string_view part : codes) {
+        for (size_t i = 0; i < part.size(); i += 32) places.push_back(part.data() + i);
+      }
+      ASSERT_LE(std::ssize(places), fetched.end() - launch);
+      EXPECT_TRUE(std::is_permutation(places.begin(), places.end(), launch));
+      launch += std::ssize(places);
+    };
+    const std::vector<Linear*> linears = model->linears();
+    for (size_t i = 0; i < linears.size(); i += 7) {
+      const auto codes = [&](size_t k) {
+        const at::Tensor& weight = linears[i + k]->weight;
+        return std::string_view(static_cast<const char*>(weight.const_data_ptr()), weight.nbytes());
+      };
+      const auto q = codes(0), o = codes(3), gate = codes(4), down = codes(6);
+      const std::string_view before = gate.substr(0, kL2 / kAttentionPartsOfL2 - o.size());
+      next_launch_fetches({q.substr(0, kL2 / kNormPartsOfL2)});
+      next_launch_fetches({o, before});
+      next_launch_fetches({gate.substr(before.size(), kL2 / kNormPartsOfL2)});
+      next_launch_fetches({down.substr(0, kL2 / kGatePartsOfL2)});
+    }
+    EXPECT_TRUE(launch == fetched.end());
+  }
+  EXPECT_TRUE(at::cat(logits).equal(expected));
+}
+
 /// What the kernels do not take goes to LibTorch's operators.
 TEST(GpuPass, WhatItDoesNotTake) {
   const auto launches_of = [](const ModelConfig& config, int64_t num_tokens, int64_t others = 0,
