@@ -241,25 +241,30 @@ def passes(output):
             f"; drafts {widths}; prompt {model['prefill']['tokens_per_second']['median']:.0f} tokens/s")
 
 
-def speed(run, model, kind, build="bin"):
-    """A token and every width that matters; the seconds of each draft."""
+def speed(run, model, kind, how="", build="bin", environment=()):
+    """A token and every width that matters; the seconds of a token (0) and of each draft."""
     sizes = ["--runs", "3", "--generate", "64", "--draft", "4", "8", "16", "24", "32", "63", "64"]
     if not run.on_gpu:
         sizes = ["--runs", "1", "--generate", "8", "--prompt", "64", "--draft", "4", "16"]
-    name = f"passes, {kind.replace('none', 'bf16')}" + (", earlier build" if build == "before" else "")
-    output = run.step(name, 75, [*run.env, BUNDLE / build / "predgen", "bench", "--json", "--model", model, "--device",
+    name = f"passes, {kind.replace('none', 'bf16')}" + (f", {how}" if how else "")
+    output = run.step(name, 75, [*run.env, *environment, BUNDLE / build / "predgen", "bench", "--json", "--model", model, "--device",
                                  run.device, "--dtype", "bf16", "--quantize", kind, *sizes], passes)
-    verify = json.loads(output)["model"]["verify"] if output else []
-    return {one["draft"]: one["seconds"]["median"] for one in verify}
+    if not output:
+        return {}
+    found = json.loads(output)["model"]
+    return {0: found["step"]["seconds"]["median"]} | {one["draft"]: one["seconds"]["median"] for one in found["verify"]}
 
 
 def speeds(run, model):
-    """In each type; in int4 an earlier build beside it, if there is one."""
+    """In each type; in int4 beside it without weights that are read ahead, and an earlier build, if there is one."""
     now = {kind: speed(run, model, kind) for kind in ("int4", "int8", "none")}["int4"]
-    before = speed(run, model, "int4", "before") if (BUNDLE / "before").is_dir() else {}
-    if now and before:
-        run.say("    the earlier build's time over today's, drafts of " +
-                ", ".join(f"{draft}: {before[draft] / seconds:.2f}x" for draft, seconds in now.items()))
+    others = {"nothing read ahead": speed(run, model, "int4", "nothing read ahead", environment=["PREDGEN_READ_AHEAD=0"])}
+    if (BUNDLE / "before").is_dir():
+        others["earlier build"] = speed(run, model, "int4", "earlier build", "before")
+    for how, other in others.items():
+        if now and other:
+            run.say(f"    {how}: its time over today's, a token {other.pop(0) / now[0]:.2f}x, drafts of " +
+                    ", ".join(f"{draft}: {seconds / now[draft]:.2f}x" for draft, seconds in other.items()))
 
 
 def kernels_counted(output):

@@ -5,7 +5,9 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <ranges>
+#include <string_view>
 
 #include "core/error.h"
 #include "core/log.h"
@@ -76,6 +78,12 @@ int64_t widest_tile(const ModelConfig& config) {
   return std::min(kMostOfATile, kMaxGpuRows * config.num_kv_heads / config.num_heads);
 }
 
+/// 0 if nothing is to be read ahead, as PREDGEN_READ_AHEAD=0 asks, to measure what it is worth.
+int64_t l2_bytes_of(const GpuKernels& kernels, at::Device device) {
+  const char* given = std::getenv("PREDGEN_READ_AHEAD");
+  return given && std::string_view(given) == "0" ? 0 : kernels.support(device.index()).l2_bytes;
+}
+
 /// Memory for so many tokens and logits.
 PassMemory make_memory(const GpuKernels& kernels, const TransformerParts& model, int64_t num_tokens,
                        size_t num_steps, int64_t num_logits) {
@@ -93,7 +101,7 @@ PassMemory make_memory(const GpuKernels& kernels, const TransformerParts& model,
   memory.counters =
       at::zeros({std::max(num_gpu_counters(most_outputs), num_tokens * config.num_kv_heads)},
                 model.embedding.options().dtype(at::kInt));
-  memory.l2_bytes = kernels.support(model.embedding.device().index()).l2_bytes;
+  memory.l2_bytes = l2_bytes_of(kernels, model.embedding.device());
   return memory;
 }
 

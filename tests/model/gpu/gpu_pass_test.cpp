@@ -6,6 +6,8 @@
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "core/error.h"
 #include "model/weights/lora.h"
 #include "tests/fakes/tensors.h"
@@ -362,6 +364,13 @@ TEST(GpuPass, LaunchesReadAhead) {
     EXPECT_TRUE(launch == fetched.end());
   }
   EXPECT_TRUE(at::cat(logits).equal(expected));
+  ::setenv("PREDGEN_READ_AHEAD", "0", 1);
+  const auto another = Transformer::initialize(config_of(Kind::kNormBefore), 1, at::kBFloat16);
+  another->set_gpu_kernels(&kernels);
+  const TokenIds tokens = kernel_tokens(3);
+  another->forward({.state = pool.make_state(3).get(), .tokens = tokens});
+  ::unsetenv("PREDGEN_READ_AHEAD");
+  EXPECT_TRUE(take_fetched().empty());
 }
 
 /// What the kernels do not take goes to LibTorch's operators.
