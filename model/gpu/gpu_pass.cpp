@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ranges>
+#include <iterator>
 #include <string_view>
 
 #include "core/error.h"
@@ -370,7 +370,8 @@ void GpuPass::prepare(const TransformerParts& model) {
   };
   const int64_t tile = widest_tile(model.config);
   if (!prepare(kMaxGpuTokens, 0, tile)) return;  // a part of a prompt
-  for (const int64_t num_tokens : std::views::reverse(kWidths)) {
+  for (auto width = std::rbegin(kWidths); width != std::rend(kWidths); ++width) {
+    const int64_t num_tokens = *width;
     if (num_tokens > kWidestPrepared) continue;
     const bool has_room = prepare(num_tokens, 1, tile) && prepare(num_tokens, num_tokens, tile) &&
                           // of trees and of several sequences

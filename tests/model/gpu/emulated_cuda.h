@@ -11,6 +11,7 @@
 #include "kernels/half.h"
 #include "tests/model/gpu/emulated_block.h"
 
+// NOLINTBEGIN(bugprone-reserved-identifier): CUDA's names
 #define __global__
 #define __device__
 #define __host__
@@ -119,3 +120,4 @@ void await_copies() {
 
 }  // namespace
 }  // namespace predgen
+// NOLINTEND(bugprone-reserved-identifier)
