@@ -85,10 +85,13 @@ int64_t l2_bytes_of(const GpuKernels& kernels, at::Device device) {
 }
 
 /// Memory for so many tokens and logits.
-PassMemory make_memory(const GpuKernels& kernels, const TransformerParts& model, int64_t num_tokens,
-                       size_t num_steps, int64_t num_logits) {
-  PassMemory memory{
-      .max_tokens = static_cast<size_t>(num_tokens), .inputs = {}, .logits = {}, .counters = {}};
+PassMemory make_memory(const TransformerParts& model, int64_t num_tokens, size_t num_steps,
+                       int64_t num_logits, int64_t l2_bytes) {
+  PassMemory memory{.max_tokens = static_cast<size_t>(num_tokens),
+                    .inputs = {},
+                    .logits = {},
+                    .counters = {},
+                    .l2_bytes = l2_bytes};
   const size_t num_caches = num_steps * static_cast<size_t>(model.config.num_layers());
   const auto bytes = static_cast<int64_t>(memory.caches_begin() + num_caches * sizeof(GpuCache));
   memory.inputs = at::empty({bytes}, model.embedding.options().dtype(at::kByte));
@@ -101,7 +104,6 @@ PassMemory make_memory(const GpuKernels& kernels, const TransformerParts& model,
   memory.counters =
       at::zeros({std::max(num_gpu_counters(most_outputs), num_tokens * config.num_kv_heads)},
                 model.embedding.options().dtype(at::kInt));
-  memory.l2_bytes = l2_bytes_of(kernels, model.embedding.device());
   return memory;
 }
 
@@ -182,10 +184,15 @@ PassKind GpuPass::exact_kind_of(const TransformerParts& model,
   return kind;
 }
 
+int64_t GpuPass::l2_bytes(const TransformerParts& model) {
+  if (!l2_bytes_) l2_bytes_ = l2_bytes_of(kernels_, model.embedding.device());
+  return *l2_bytes_;
+}
+
 const PassMemory& GpuPass::memory(const TransformerParts& model) {
   if (!memory_.inputs.defined()) {
     const c10::InferenceMode off(false);  // inference tensors could not be written outside it
-    memory_ = make_memory(kernels_, model, kMaxGpuTokens, kMaxGpuTokens, kMaxGpuTokens);
+    memory_ = make_memory(model, kMaxGpuTokens, kMaxGpuTokens, kMaxGpuTokens, l2_bytes(model));
   }
   return memory_;
 }
@@ -294,7 +301,7 @@ at::Tensor GpuPass::run_many(const TransformerParts& model, std::span<const Sequ
   tokens_.read(steps, model.config.vocab_size);
   const PassKind kind = exact_kind_of(model, steps);
   const PassMemory memory =
-      make_memory(kernels_, model, kind.num_tokens, steps.size(), kind.num_logits);
+      make_memory(model, kind.num_tokens, steps.size(), kind.num_logits, l2_bytes(model));
   upload(model, steps, kind, memory);
   return launch_pass(kernels_, model, kind, memory);
 }

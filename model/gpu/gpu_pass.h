@@ -47,6 +47,8 @@ class GpuPass {
   PassKind kind_of(const TransformerParts& model, std::span<const SequenceStep> steps) const;
   /// The kind of a pass without a graph: nothing is padded.
   PassKind exact_kind_of(const TransformerParts& model, std::span<const SequenceStep> steps) const;
+  /// PassMemory::l2_bytes, asked for once.
+  int64_t l2_bytes(const TransformerParts& model);
   /// The memory of the passes that are graphs.
   const PassMemory& memory(const TransformerParts& model);
   /// Copies tokens, wanted rows, tiles and caches to the memory that launches read.
@@ -66,6 +68,7 @@ class GpuPass {
   std::atomic_flag is_running_;
   PassTokens tokens_;
   PassMemory memory_;
+  std::optional<int64_t> l2_bytes_;
   std::optional<PassGraphs> graphs_;
 };
 

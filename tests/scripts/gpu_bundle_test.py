@@ -95,8 +95,8 @@ class GpuBundle(Scratch):
         self.assertIn("FAILED OnDevice.Skips/cpu: skipped", summary)
         self.assertEqual(summary.count("FAILED"), 3, summary)  # with the last line
         for step in ("module", "doctor", "demo model on cpu", "memcheck: ERROR SUMMARY: 0 errors", "racecheck",
-                     "passes, int4", "passes, int4, earlier build", "passes, int4, nothing read ahead", "passes, int8", "passes, bf16", "counters",
-                     "Zonos, bf16", "Zonos, int8", "training"):
+                     "passes, int4", "passes, int4, earlier build", "passes, int4, nothing read ahead",
+                     "passes, int8", "passes, bf16", "counters", "Zonos, bf16", "Zonos, int8", "training"):
             self.assertRegex(summary, f"(?m)^ok {step}")
         for trial in ("demo model, CLLM, fp32", "tiny, LoRA", "tiny, QLoRA"):
             self.assertRegex(summary, f"(?m)^    ok {trial}")

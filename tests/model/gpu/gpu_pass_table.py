@@ -4,9 +4,10 @@ usage: gpu_pass_table.py LAUNCHES [--check PAGE]       (--check: the page's tabl
 
 Computed, not measured: a launch takes the longest of what its bytes take, its instructions, its products of tiles,
 its inputs from the L2 cache, and the waits for memory that its blocks cannot hide; then comes what a launch costs
-in itself. Bytes that the launches before a product read ahead, in their time, it finds in the L2 cache. Bytes, blocks, rows and shared memory are what the code launches (gpu_launches); registers and
-instructions are the compiler's (gpu_budget.tsv). Of the other kernels it is the time that was measured on the H100,
-by the clock. The cards' numbers are those of their data sheets but for those marked as assumed.
+in itself. Bytes that the launches before a product read ahead, in their time, it finds in the L2 cache. Bytes,
+blocks, rows and shared memory are what the code launches (gpu_launches); registers and instructions are the
+compiler's (gpu_budget.tsv). Of the other kernels it is the time that was measured on the H100, by the clock. The
+cards' numbers are those of their data sheets but for those marked as assumed.
 """
 
 import dataclasses
