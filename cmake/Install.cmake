@@ -43,7 +43,7 @@ install(FILES ${predgen_xgrammar_dir}/LICENSE DESTINATION share/doc/predgen RENA
 install(FILES ${predgen_xgrammar_dir}/3rdparty/picojson/picojson.h DESTINATION share/doc/predgen RENAME LICENSE.picojson)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/predgen)
 
-# Without what saves passes and, on a CPU, no time, and without an adapter for another model than the first: 37 MB.
+# Without what saves passes and, on a CPU, no time, and without an adapter for another model than the first: 41 MB.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs ${PROJECT_SOURCE_DIR}/checkpoints DESTINATION share/predgen
   PATTERN smollm2-mtp EXCLUDE
   PATTERN qwen-coder-0.5b-home EXCLUDE)

@@ -42,7 +42,7 @@ constexpr KnownModel kKnown[] = {
      "Apache-2.0"},
     {"qwen-coder-1.5b", "language model", "Qwen2.5-Coder 1.5B Instruct, Q4_K_M", 1117320768,
      "Apache-2.0"},
-    {"whisper-base", "recogniser", "Whisper base, 99 languages, 8 bits", 80408071, "MIT"},
+    {"whisper-base", "recogniser", "Whisper base, 99 languages, 8 bits", 109496533, "MIT"},
     {"whisper-tiny.en", "recogniser", "Whisper tiny, English, 8 bits", 43206392, "MIT"},
     {"moonshine-tiny", "recogniser", "Moonshine tiny, English", 43944900, "MIT"},
     {"silero", "voice activity", "Silero VAD 6.2", 2328599, "MIT"},

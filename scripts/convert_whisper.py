@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Converts a Whisper model in CTranslate2's format to what sherpa-onnx's offline Whisper reads, in 8 bits.
 
-usage: convert_whisper.py SOURCE TARGET
+usage: convert_whisper.py SOURCE TARGET [ADAPTER]
 
 SOURCE holds model.bin (or its parts model.bin.part1, ..), config.json and vocabulary.txt; TARGET, an existing folder,
-gets encoder.onnx, decoder.onnx and tokens.txt. Needs only numpy. The same source gives the same bytes everywhere, as
+gets encoder.onnx, decoder.onnx and tokens.txt. With an ADAPTER of train_short_window.py it also gets encoder_en.onnx,
+which needs less silence behind the sound. Needs only numpy. The same source gives the same bytes everywhere, as
 weights are rounded by operations that IEEE 754 defines to the last bit: scripts/known_models.py has their hashes.
 whisper_graphs.py has the computation.
 """
@@ -42,6 +43,7 @@ class Whisper:
         self.languages = config["lang_ids"] if self.is_multilingual else []
         self.end = self.ids["<|endoftext|>"]
         self.suppressed = sorted({*config["suppress_ids"], *range(self.end + 1, self.num_tokens)} - {self.end})
+        self.silence = ""  # how many frames of it the encoder needs behind the sound; empty: it is not said
 
     def count(self, part):
         layers = (re.match(rf"{part}/layer_(\d+)/", name) for name in self.weights)
@@ -49,6 +51,21 @@ class Whisper:
 
     def get(self, name):
         return self.weights[name].astype(numpy.float32)
+
+    def add(self, adapter):
+        """Adds the file's changes: vectors, and products of two matrices [out, rank] and [rank, in]. These are summed
+        in the order of the ranks, so that the sums have the same bits everywhere."""
+        changes, self.silence = read_adapter(adapter)
+        self.weights = dict(self.weights)
+        for name, change in changes.items():
+            base, _, side = name.rpartition("/")
+            if side == "left":
+                weight = self.get(base)
+                for column, row in zip(change.T, changes[base + "/right"]):
+                    weight = weight + column[:, None] * row
+                self.weights[base] = weight
+            elif side != "right":
+                self.weights[name] = self.get(name) + change
 
     def metadata(self):
         """What sherpa-onnx reads from the encoder; it ends the program when one is missing."""
@@ -67,7 +84,7 @@ class Whisper:
             "translate": id_of["<|translate|>"], "sot_prev": id_of["<|startofprev|>"],
             "sot_lm": id_of["<|startoflm|>"], "no_timestamps": id_of["<|notimestamps|>"], "non_speech_tokens": "",
             "no_speech": id_of["<|nospeech|>" if "<|nospeech|>" in id_of else "<|nocaptions|>"]}
-        return texts
+        return texts | ({"silence_frames": self.silence} if self.silence else {})
 
 
 def joined(values):
@@ -78,6 +95,16 @@ def read_joined(folder):
     """The bytes of model.bin, or of its parts put together."""
     files = [folder / "model.bin"] if (folder / "model.bin").exists() else sorted(folder.glob("model.bin.part*"))
     return numpy.concatenate([numpy.fromfile(file, numpy.uint8) for file in files])
+
+
+def read_adapter(path):
+    """The float16 tensors of a safetensors file as float32, by name, and how much silence the encoder then needs."""
+    data = path.read_bytes()
+    begin = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:begin])
+    silence = header.pop("__metadata__")["silence_frames"]
+    return {name: numpy.frombuffer(data[begin + entry["data_offsets"][0]:begin + entry["data_offsets"][1]], "<f2")
+            .reshape(entry["shape"]).astype(numpy.float32) for name, entry in header.items()}, silence
 
 
 def byte_of_character():
@@ -95,15 +122,18 @@ def save_tokens(model, path):
             file.write(f"{base64.b64encode(bytes(byte[c] for c in piece)).decode()} {i}\n")
 
 
-def convert(source, target):
+def convert(source, target, adapter=None):
     """ValueError or KeyError if `source` is not such a model."""
     model = Whisper(source)
     save_encoder(model, target / "encoder.onnx")
     save_decoder(model, target / "decoder.onnx")
     save_tokens(model, target / "tokens.txt")
+    if adapter:
+        model.add(adapter)
+        save_encoder(model, target / "encoder_en.onnx")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1].startswith("-"):
+    if len(sys.argv) not in (3, 4) or sys.argv[1].startswith("-"):
         sys.exit(__doc__.strip())
     convert(*map(pathlib.Path, sys.argv[1:]))

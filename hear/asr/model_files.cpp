@@ -149,7 +149,7 @@ fs::path onnx_file_at(const fs::path& place) {
   return *found;
 }
 
-ModelFiles find_model(const fs::path& folder) {
+ModelFiles find_model(const fs::path& folder, const std::string& language) {
   if (!fs::is_directory(folder)) throw UserError("there is no folder {}", folder.string());
   const auto file_of = [&](const char* part, const char* ending) {
     const auto found = find_file(folder, part, ending);
@@ -182,6 +182,11 @@ ModelFiles find_model(const fs::path& folder) {
     files.joiner = *joiner;
     read_onnx_metadata(files.joiner);
     return files;
+  }
+  const fs::path own = folder / ("encoder_" + language + ".onnx");
+  if (fs::is_regular_file(own)) {
+    files.encoder = own;
+    files.metadata = read_onnx_metadata(own);
   }
   for (const char* const key : kWhisperKeys) {
     if (files.metadata.contains(key)) continue;

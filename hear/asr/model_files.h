@@ -18,9 +18,10 @@ struct ModelFiles {
 };
 
 /// Those of a folder with tokens.txt and .onnx files with "encoder", "decoder" and, for a streaming
-/// transducer, "joiner" in their names; if there are several, the int8 one. Moonshine's are .ort
-/// files and tokenizer.bin. UserError for what is missing, truncated or of another kind.
-ModelFiles find_model(const std::filesystem::path& folder);
+/// transducer, "joiner" in their names; if there are several, the int8 one, but for a Whisper that
+/// hears English encoder_en.onnx, and likewise for other languages. Moonshine's are .ort files and
+/// tokenizer.bin. UserError for what is missing, truncated or of another kind.
+ModelFiles find_model(const std::filesystem::path& folder, const std::string& language);
 
 /// The metadata of an ONNX file. UserError if it is not one, or truncated.
 std::map<std::string, std::string> read_onnx_metadata(const std::filesystem::path& file);

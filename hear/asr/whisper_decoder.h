@@ -21,7 +21,7 @@ class WhisperDecoder : public DraftedDecoder {
   /// throws Error if the networks are different ones.
   WhisperDecoder(const ModelFiles& files, const std::string& language, int num_threads);
 
-  DecoderPace pace() const override { return {}; }
+  DecoderPace pace() const override { return {.period = kRate * 3 / 10}; }
   std::optional<Decoded> decode(const DecodeJob& job, const std::stop_token& stop) override;
   void forget(uint32_t stream) override { texts_.erase(stream); }
   void draft(const DecodeJob& job, const std::string& text) override;
@@ -34,6 +34,8 @@ class WhisperDecoder : public DraftedDecoder {
   };
 
   void read_tokens(const std::filesystem::path& file);
+  /// The frames of the window for so many of sound.
+  int64_t padded(int64_t num_frames) const;
   Cache encode(std::span<const float> sound, const std::stop_token& stop);
   Tokens likeliest_next(std::span<const int64_t> tokens, int64_t offset, const Cache& sound,
                         Cache& past, const std::stop_token& stop);
@@ -41,6 +43,7 @@ class WhisperDecoder : public DraftedDecoder {
 
   OnnxSession encoder_, decoder_;
   const int64_t num_layers_, width_, context_, num_tokens_, end_;
+  const int64_t silence_;  // frames behind the sound that the encoder needs; 0: it does not say
   const LogMel log_mel_;
   const Tokens prompt_;
   // Keys, and values, before the first token: as many as sherpa-onnx gives, whose own models take

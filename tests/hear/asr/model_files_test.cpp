@@ -54,7 +54,7 @@ struct ModelFilesTest : testing::Test {
   }
   void expect_error(const std::string& part) {
     EXPECT_THAT(
-        [&] { find_model(folder.path()); },
+        [&] { find_model(folder.path(), "en"); },
         testing::ThrowsMessage<UserError>(testing::AllOf(
             HasSubstr(part), testing::SizeIs(testing::Lt(500u)), testing::Not(HasSubstr("\n")))));
   }
@@ -62,7 +62,7 @@ struct ModelFilesTest : testing::Test {
 };
 
 TEST_F(ModelFilesTest, AFolderOfWhisperIsKnownByItsMetadata) {
-  const ModelFiles files = find_model(folder.path());
+  const ModelFiles files = find_model(folder.path(), "en");
   EXPECT_EQ(files.kind, ModelFiles::Kind::kWhisper);
   EXPECT_EQ(files.metadata.at("all_language_codes"), "en,de,fr");
   EXPECT_EQ(files.tokens, folder.path() / "tokens.txt");
@@ -70,19 +70,30 @@ TEST_F(ModelFilesTest, AFolderOfWhisperIsKnownByItsMetadata) {
 
 TEST_F(ModelFilesTest, SmallerFilesAreTakenBeforeLargerOnes) {
   write("base-encoder.int8.onnx", onnx(of_whisper()));
-  EXPECT_EQ(find_model(folder.path()).encoder, folder.path() / "base-encoder.int8.onnx");
+  EXPECT_EQ(find_model(folder.path(), "en").encoder, folder.path() / "base-encoder.int8.onnx");
+}
+
+TEST_F(ModelFilesTest, ALanguageMayHaveItsOwnEncoder) {
+  std::map<std::string, std::string> metadata = of_whisper();
+  metadata["silence_frames"] = "60";
+  write("encoder_en.onnx", onnx(metadata));
+  EXPECT_EQ(find_model(folder.path(), "en").encoder, folder.path() / "encoder_en.onnx");
+  EXPECT_TRUE(find_model(folder.path(), "en").metadata.contains("silence_frames"));
+  EXPECT_EQ(find_model(folder.path(), "de").encoder, folder.path() / "encoder.onnx");
+  write("encoder_en.onnx", "GGUF");
+  expect_error("encoder_en.onnx is no ONNX file");
 }
 
 TEST_F(ModelFilesTest, AJoinerMakesItATransducer) {
   write("joiner.onnx", onnx({}));
   write("encoder.onnx", onnx({{"model_type", "zipformer2"}}));
-  const ModelFiles files = find_model(folder.path());
+  const ModelFiles files = find_model(folder.path(), "en");
   EXPECT_EQ(files.kind, ModelFiles::Kind::kTransducer);
   EXPECT_EQ(files.joiner, folder.path() / "joiner.onnx");
 }
 
 TEST_F(ModelFilesTest, WhatIsMissingIsNamed) {
-  EXPECT_THROW(find_model("/no/folder"), UserError);
+  EXPECT_THROW(find_model("/no/folder", "en"), UserError);
   std::filesystem::remove(folder.path() / "decoder.onnx");
   expect_error("'decoder'");
   write("decoder.onnx", onnx({}));
@@ -118,7 +129,7 @@ TEST_F(ModelFilesTest, MoonshineIsTwoOrtFilesAndItsTokens) {
   write("tokenizer.bin",
         "\x01"
         "a");
-  EXPECT_EQ(find_model(folder.path()).kind, ModelFiles::Kind::kMoonshine);
+  EXPECT_EQ(find_model(folder.path(), "en").kind, ModelFiles::Kind::kMoonshine);
   write("encoder_model.ort", "<html>");
   expect_error("is no ONNX Runtime file");
 }
@@ -133,15 +144,15 @@ TEST_F(ModelFilesTest, TokensAreTokensAndNumbers) {
 }
 
 TEST_F(ModelFilesTest, ALanguageIsOneThatTheModelKnows) {
-  const ModelFiles files = find_model(folder.path());
+  const ModelFiles files = find_model(folder.path(), "en");
   check_language(files, "de");
   EXPECT_THAT([&] { check_language(files, "tlh"); },
               testing::ThrowsMessage<UserError>(HasSubstr("en,de,fr")));
   std::map<std::string, std::string> metadata = of_whisper();
   metadata["is_multilingual"] = "0";
   write("encoder.onnx", onnx(metadata));
-  check_language(find_model(folder.path()), "en");
-  EXPECT_THROW(check_language(find_model(folder.path()), "de"), UserError);
+  check_language(find_model(folder.path(), "en"), "en");
+  EXPECT_THROW(check_language(find_model(folder.path(), "en"), "de"), UserError);
 }
 
 TEST_F(ModelFilesTest, AnOnnxFileIsNamedByItselfOrItsFolder) {
