@@ -170,7 +170,9 @@ def distance(one, other):
     return numpy.linalg.norm(one - other) / numpy.linalg.norm(other)
 
 
-class ConvertWhisper(unittest.TestCase):
+class SmallWhisper(unittest.TestCase):
+    """Has the files of a model, and what they become."""
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -214,6 +216,8 @@ class ConvertWhisper(unittest.TestCase):
                   for i in range(LAYERS)]
         return max(distance(one[0], right) for pair, both in zip(zip(*outputs), rights) for one, right in zip(pair, both))
 
+
+class ConvertWhisper(SmallWhisper):
     def test_the_encoder_computes_what_the_weights_say(self):
         self.convert()
         self.assertLess(self.farthest(self.encode(self.mel), self.weights), 0.06)
